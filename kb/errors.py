@@ -1,0 +1,82 @@
+"""The error tree. A message says what happened, where (file, page, time, line) and what to do next.
+
+KBError
+├── BadRequest          the caller asked for something that cannot be: an empty or endless question, an unknown filter
+├── UnsupportedSource   no reader for this kind of file
+├── UnreadableSource    the right kind of file, but empty, broken, encrypted, without text or without sound
+├── LimitExceeded       larger or longer than the settings allow
+├── NotFound            no such source, talk or article
+├── IndexMismatch       the index was built by another recipe
+├── LibraryBusy         another process owns the library
+├── MissingDependency   model weights or a program that is not installed
+├── GenerationFailed    the language model did not give what was asked
+│   └── Truncated       … because its answer was cut at the length limit
+└── UnsafeSettings      a combination of settings that must not be served
+"""
+
+from __future__ import annotations
+
+
+class KBError(Exception):
+    """Base of every error that this product raises on purpose.
+
+    Args:
+        what: what happened, as a sentence without its final stop.
+        where: the file, page, time or line it happened at.
+        remedy: what the person can do next.
+    """
+
+    def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.remedy = remedy
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = f". {self.remedy}" if self.remedy else ""
+        return f"{place}{self.what}{advice}"
+
+
+class BadRequest(KBError):
+    pass
+
+
+class UnsupportedSource(KBError):
+    pass
+
+
+class UnreadableSource(KBError):
+    pass
+
+
+class LimitExceeded(KBError):
+    pass
+
+
+class NotFound(KBError):
+    pass
+
+
+class IndexMismatch(KBError):
+    pass
+
+
+class LibraryBusy(KBError):
+    pass
+
+
+class MissingDependency(KBError):
+    pass
+
+
+class GenerationFailed(KBError):
+    pass
+
+
+class Truncated(GenerationFailed):
+    pass
+
+
+class UnsafeSettings(KBError):
+    pass

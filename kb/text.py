@@ -1,0 +1,157 @@
+"""Text as people write it in Chinese and English: normalisation, sentences, verbatim quotes, stable ids.
+
+Stored text is `canonical`: NFC, with radical look-alikes folded. Compatibility folding (NFKC) is for matching only, so
+that quotes and their offsets never shift.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import uuid
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+_NAMESPACE = uuid.UUID("7b0e0b5a-8f0c-5d0e-9d53-3d1d8f1f6f4b")
+
+# PDF fonts map hanzi to look-alike radicals. The Kangxi block (U+2F00) has compatibility decompositions, the supplement
+# (U+2E80) mostly has none: these pairs are Unicode's property Equivalent_Unified_Ideograph.
+_SUPPLEMENT = dict(
+    zip(
+        "⺁⺂⺃⺄⺅⺆⺇⺈⺉⺊⺋⺌⺍⺎⺏⺐⺑⺒⺓⺔⺕⺖⺗⺘⺙⺛⺜⺝⺞⺟⺠⺡⺢⺣⺤⺥⺦⺧⺨⺩⺪⺫⺬⺭⺮⺯⺰⺱⺲⺳⺴⺵⺶⺷⺸⺹⺺⺻⺼⺽"
+        "⺾⺿⻀⻁⻂⻃⻄⻅⻆⻇⻈⻉⻊⻋⻌⻍⻎⻏⻐⻑⻒⻓⻔⻕⻖⻗⻘⻙⻚⻛⻜⻝⻞⻟⻠⻡⻢⻣⻤⻥⻦⻧⻨⻩⻪⻫⻬⻭⻮⻯⻰⻱⻲⻳",
+        "厂乛乚乙亻冂𠘨刀刂卜㔾小小兀尣尢𡯂巳幺彑彐忄心扌攵旡日月歺母民氵氺灬爫爫丬牛犭王𤴔目示礻𥫗糹纟罓罒㓁冗𦉫羊𦍌𦍋耂肀聿肉𦥑"
+        "艹艹艹虎衤覀西见角𧢲讠贝𧾷车辶辶辶邑钅長镸长门𨸏阝雨青韦页风飞食𩙿飠饣𩠐马骨鬼鱼鸟卤麦黄黾斉齐歯齿竜龙龜亀龟",
+        strict=True,
+    )
+)
+_KANGXI = {chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0x2F00, 0x2FD6)}
+_RADICALS = str.maketrans(_SUPPLEMENT | _KANGXI)
+
+_HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+HAN = re.compile(f"[{_HAN}]")
+_LATIN_WORD = re.compile(r"[A-Za-z]{2,}")
+
+
+def canonical(text: str) -> str:
+    """The stored form: NFC, radicals folded to hanzi, line ends as `\\n`, control characters gone."""
+    text = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n")).translate(_RADICALS)
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
+
+
+def detect_lang(text: str) -> Literal["zh", "en", "und"]:
+    """Chinese where hanzi carry the text: a Chinese sentence full of English terms is still Chinese.
+
+    A hanzi weighs as much as a Latin word of two letters or more; a fifth of that weight makes a text Chinese.
+    """
+    hanzi, words = len(HAN.findall(text)), len(_LATIN_WORD.findall(text))
+    if not hanzi and not words:
+        return "und"
+    return "zh" if hanzi >= 0.2 * (hanzi + words) else "en"
+
+
+def stable_id(*parts: str) -> str:
+    """A UUID made from content: the same parts give the same id on every machine, ever."""
+    return str(uuid.uuid5(_NAMESPACE, "\x1f".join(parts)))
+
+
+def slug(text: str) -> str:
+    """An anchor or file name that keeps hanzi; equal to `pymdownx.slugs.slugify(case="lower")`, as the site uses it."""
+    text = re.sub(r"</?[^>]*>", "", unicodedata.normalize("NFC", text)).strip().lower()
+    return re.sub(r"[ ]", "-", re.sub(r"[^\w\- ]", "", text).strip())
+
+
+# --- quotes -----------------------------------------------------------------------------------------------------
+
+
+class Folded(NamedTuple):
+    """A text in its matching form; character `i` of it began at `offsets[i]` of the original."""
+
+    text: str
+    offsets: tuple[int, ...]
+
+
+def fold(text: str) -> Folded:
+    """The one normalisation under which a quote must stand verbatim: width, white space and hyphenation.
+
+    Compatibility forms become plain ones (`ﬁ` → `fi`, `Ａ` → `A`), a hyphen at a line's end joins the halves of a word,
+    white space becomes one blank and vanishes beside hanzi. Case, punctuation and digits stay.
+    """
+    characters: list[str] = []
+    offsets: list[int] = []
+    text_joined = _HYPHENATED.sub(lambda found: "\x00" * len(found[0]), text)
+    for position, original in enumerate(text_joined):
+        if original == "\x00" or unicodedata.category(original) == "Cf":
+            continue
+        for character in unicodedata.normalize("NFKC", original.translate(_RADICALS)):
+            if character.isspace():
+                if not characters or characters[-1] == " ":
+                    continue
+                character = " "
+            elif HAN.match(character) and characters and characters[-1] == " ":
+                characters.pop()
+                offsets.pop()
+            if character == " " and HAN.match(characters[-1]):
+                continue
+            characters.append(character)
+            offsets.append(position)
+    if characters and characters[-1] == " ":
+        characters.pop()
+        offsets.pop()
+    return Folded("".join(characters), tuple(offsets))
+
+
+_HYPHENATED = re.compile(r"(?<=[a-z])-\n[ \t]*(?=[a-z])")
+
+
+def find_quote(quote: str, text: str) -> tuple[int, int] | None:
+    """Where `quote` stands in `text` after `fold`, as offsets into `text`; None where it does not."""
+    needle = fold(quote).text
+    if not needle:
+        return None
+    haystack = fold(text)
+    at = haystack.text.find(needle)
+    if at < 0:
+        return None
+    return haystack.offsets[at], haystack.offsets[at + len(needle) - 1] + 1
+
+
+# --- sentences --------------------------------------------------------------------------------------------------
+
+_CLOSERS = r"”’\"'）)】\]」』》*_`"
+_STOP = re.compile(
+    rf"[。！？；!?…]+[{_CLOSERS}]*"  # Chinese stops end a sentence wherever they stand
+    rf"|(?<!\d)\.[{_CLOSERS}]*(?=\s|$)"  # a full stop needs white space behind it
+    rf"|(?<=\d)\.[{_CLOSERS}]*(?=\s+[A-Z{_HAN}]|\s*$)"
+)
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Fig|fig|Eq|No|Dr|Mr|Ms|approx|al|Inc|v)|\b[A-Z])\.$")
+_ITEM = re.compile(r"\s*(?:[-*+•]\s|\d+[.)、]\s?|[|#>]|$|:::|!!!|```|~~~)")
+_PROSE_COLUMNS = 40  # a shorter line before a line break is a title or an item, not wrapped prose
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Spans of the sentences of `text`, in order, without the white space around them.
+
+    A line break ends a sentence, too, except where it only wraps a line of prose.
+    """
+    start = 0
+    for end in _boundaries(text):
+        left = start + len(text[start:end]) - len(text[start:end].lstrip())
+        right = start + len(text[start:end].rstrip())
+        if left < right:
+            yield left, right
+        start = end
+
+
+def _boundaries(text: str) -> Iterator[int]:
+    cuts = {found.end() for found in _STOP.finditer(text) if not _ABBREVIATION.search(text[: found.end()][-12:])}
+    cuts |= {position for position, character in enumerate(text) if character == "\n" and _breaks(text, position)}
+    yield from sorted(cut for cut in cuts if 0 < cut < len(text))
+    yield len(text)
+
+
+def _breaks(text: str, position: int) -> bool:
+    before = text[text.rfind("\n", 0, position) + 1 : position]
+    after = text[position + 1 : (text + "\n").find("\n", position + 1)]
+    wide = len(before) + len(HAN.findall(before))
+    return bool(_ITEM.match(after) or before.lstrip().startswith(("|", "#"))) or wide < _PROSE_COLUMNS

@@ -1,0 +1,506 @@
+"""Every noun that crosses a boundary between folders, as frozen pydantic models.
+
+One model serves payload, artefact and HTTP response. Times are integer milliseconds, pages and lines count from 1,
+character offsets count Unicode code points.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date as Date
+from enum import StrEnum
+from typing import Annotated, Literal
+from urllib.parse import quote, unquote
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from kb.text import slug
+
+Lang = Literal["zh", "en", "und"]
+
+
+class Frozen(BaseModel):
+    """A value: immutable, and strict about what it holds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+# --- where something is said ------------------------------------------------------------------------------------
+
+
+class Time(Frozen):
+    """A stretch of a recording, in milliseconds."""
+
+    type: Literal["time"] = "time"
+    start_ms: int = Field(ge=0)
+    end_ms: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Time:
+        if self.end_ms < self.start_ms:
+            raise ValueError(f"a time must not end ({self.end_ms} ms) before it starts ({self.start_ms} ms)")
+        return self
+
+    def __str__(self) -> str:
+        return f"T:{clock(self.start_ms)}-{clock(self.end_ms)}"
+
+    def href(self, source: Source) -> str:
+        """Deep link: `?t=754` into a published video, a media fragment into a local file."""
+        seconds = self.start_ms // 1000
+        if source.url is None:
+            return f"{source.uri}#t={seconds}"
+        base, _, fragment = source.url.partition("#")
+        joint = "&" if "?" in base else "?"
+        return f"{base}{joint}t={seconds}" + (f"#{fragment}" if fragment else "")
+
+
+class Page(Frozen):
+    """A page of a deck: its absolute number, hidden slides counted, and the printed label where it differs."""
+
+    type: Literal["page"] = "page"
+    number: int = Field(ge=1)
+    label: str = ""
+
+    def __str__(self) -> str:
+        return f"P:{self.number}" + (f"~{quote(self.label, safe='')}" if self.label else "")
+
+    def href(self, source: Source) -> str:
+        return f"{source.link.partition('#')[0]}#page={self.number}"
+
+
+class Mark(Frozen):
+    """Lines of a note below its headings; `anchor` is the id of the innermost heading in the rendered page."""
+
+    type: Literal["mark"] = "mark"
+    heading_path: tuple[str, ...] = ()
+    line_start: int = Field(ge=1)
+    line_end: int = Field(ge=1)
+    anchor: str = ""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Mark:
+        if self.line_end < self.line_start:
+            raise ValueError(f"a mark must not end (line {self.line_end}) before it starts (line {self.line_start})")
+        return self
+
+    @property
+    def default_anchor(self) -> str:
+        return slug(self.heading_path[-1]) if self.heading_path else ""
+
+    def __str__(self) -> str:
+        path = "/".join(_escape(heading) for heading in self.heading_path)
+        anchor = "" if self.anchor == self.default_anchor else f"~{_escape(self.anchor)}"
+        return f"M:{path}{anchor}#L{self.line_start}-{self.line_end}"
+
+    def href(self, source: Source) -> str:
+        return source.link.partition("#")[0] + (f"#{quote(self.anchor, safe='')}" if self.anchor else "")
+
+
+Locator = Annotated[Time | Page | Mark, Field(discriminator="type")]
+
+_TIME = re.compile(r"T:(\d+):(\d\d):(\d\d)\.(\d{3})-(\d+):(\d\d):(\d\d)\.(\d{3})", re.ASCII)
+_PAGE = re.compile(r"P:(\d+)(?:~(.*))?", re.ASCII)
+_MARK = re.compile(r"M:([^~#]*)(?:~([^#]*))?#L(\d+)-(\d+)", re.ASCII)
+
+
+def parse_locator(text: str) -> Time | Page | Mark:
+    """The inverse of `str(locator)`.
+
+    Raises:
+        ValueError: if `text` is no locator.
+    """
+    if found := _TIME.fullmatch(text):
+        hour, minute, second, milli, *end = map(int, found.groups())
+        return Time(start_ms=_milliseconds(hour, minute, second, milli), end_ms=_milliseconds(*end))
+    if found := _PAGE.fullmatch(text):
+        return Page(number=int(found[1]), label=unquote(found[2] or ""))
+    if found := _MARK.fullmatch(text):
+        path = tuple(unquote(part) for part in found[1].split("/")) if found[1] else ()
+        mark = Mark(heading_path=path, line_start=int(found[3]), line_end=int(found[4]))
+        anchor = mark.default_anchor if found[2] is None else unquote(found[2])
+        return mark.model_copy(update={"anchor": anchor})
+    raise ValueError(f"{text!r} is no locator: T:00:12:34.000-00:12:58.500, P:12 or M:Intro/Setup#L10-24")
+
+
+def clock(milliseconds: int) -> str:
+    """`754000` as `00:12:34.000`."""
+    seconds, milli = divmod(milliseconds, 1000)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{hour:02}:{minute:02}:{second:02}.{milli:03}"
+
+
+def _milliseconds(hour: int, minute: int, second: int, milli: int) -> int:
+    return ((hour * 60 + minute) * 60 + second) * 1000 + milli
+
+
+def _escape(text: str) -> str:
+    return re.sub(r"[%/#~\s]", lambda found: quote(found[0], safe=""), text)
+
+
+# --- what is in the corpus --------------------------------------------------------------------------------------
+
+
+class Kind(StrEnum):
+    """What a source is; a talk has at most one recording and any number of the others."""
+
+    RECORDING = "recording"
+    CAPTIONS = "captions"
+    DECK = "deck"
+    NOTE = "note"
+
+
+class Role(StrEnum):
+    """The part that a segment plays in its source; `notes` are speaker notes."""
+
+    SPEECH = "speech"
+    TITLE = "title"
+    BODY = "body"
+    TABLE = "table"
+    CODE = "code"
+    MATH = "math"
+    NOTES = "notes"
+
+
+class Flag(StrEnum):
+    """What a reader should know before trusting a segment."""
+
+    HIDDEN = "hidden"  # a slide that the deck hides
+    NO_TEXT = "no_text"  # a page without a text layer
+    UNREAD_GRAPHIC = "unread_graphic"  # a picture or diagram that could not be read
+    LOW_CONFIDENCE = "low_confidence"  # speech that the transcriber was unsure of
+    TRANSLATION = "translation"  # text of a translation catalogue
+    OCR = "ocr"  # read from pixels
+
+
+class Source(Frozen):
+    """One file of the corpus. `id` comes from `uri`, so that a new version of a file replaces the old one."""
+
+    id: str
+    kind: Kind
+    uri: str  # file:///… with the path in NFC
+    sha256: str
+    title: str
+    lang: Lang = "und"
+    talk: str | None = None  # a Talk's id
+    date: Date | None = None
+    version: str | None = None  # of the software that the source speaks of
+    url: str | None = None  # where it is published
+    licence: str | None = None
+
+    @property
+    def link(self) -> str:
+        return self.url or self.uri
+
+
+class Talk(Frozen):
+    """One talk ties its recording, captions and decks together; `id` is the slug of its title."""
+
+    id: str
+    title: str
+    speakers: tuple[str, ...] = ()
+    date: Date | None = None
+    version: str | None = None
+    url: str | None = None
+    lang: Lang = "und"
+    sources: tuple[str, ...] = ()
+
+
+class Segment(Frozen):
+    """The smallest citable unit: a sentence of speech, a text of a slide, a block of a note. `text` is verbatim."""
+
+    source_id: str
+    order: int = Field(ge=0)
+    text: str
+    locator: Locator
+    role: Role
+    lang: Lang = "und"
+    flags: frozenset[Flag] = frozenset()
+
+
+class Dropped(Frozen):
+    """Something that was left out, why, and where it stood. Counted and shown, never silent."""
+
+    what: str
+    where: str
+    reason: str
+
+
+class Document(Frozen):
+    """A parsed source: all its segments in order, and what could not be read. The canonical artefact."""
+
+    source: Source
+    segments: tuple[Segment, ...]
+    dropped: tuple[Dropped, ...] = ()
+    pages: int = 0  # of a deck
+
+
+class Span(Frozen):
+    """`chunk.text[start:end]` stands in segment `order` at `offset`, word for word."""
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+    order: int = Field(ge=0)
+    offset: int = Field(ge=0)
+    locator: Locator
+
+
+class Chunk(Frozen):
+    """What is embedded and found: whole segments where they fit, with the titles above them as `context`."""
+
+    id: str
+    source_id: str
+    order: int = Field(ge=0)
+    text: str
+    context: str
+    spans: tuple[Span, ...]
+    role: Role
+    lang: Lang
+    tokens: int
+    recipe: str
+    previous_id: str | None = None
+    next_id: str | None = None
+
+    @property
+    def locators(self) -> tuple[Time | Page | Mark, ...]:
+        return tuple(dict.fromkeys(span.locator for span in self.spans))
+
+    def locate(self, start: int, end: int) -> Time | Page | Mark:
+        """The locator of `text[start:end]`: from its first to its last span.
+
+        Raises:
+            ValueError: if the range touches no span.
+        """
+        touched = [span.locator for span in self.spans if span.start < end and span.end > start]
+        if not touched:
+            raise ValueError(f"{start}:{end} lies outside every span of chunk {self.id}")
+        return merge_locators(touched[0], touched[-1])
+
+
+def merge_locators(first: Time | Page | Mark, last: Time | Page | Mark) -> Time | Page | Mark:
+    """The locator that covers both: from `first` to `last` on a time track or in lines, else `first`."""
+    if isinstance(first, Time) and isinstance(last, Time):
+        return Time(start_ms=first.start_ms, end_ms=max(first.end_ms, last.end_ms))
+    if isinstance(first, Mark) and isinstance(last, Mark):
+        return first.model_copy(update={"line_end": max(first.line_end, last.line_end)})
+    return first
+
+
+# --- finding ----------------------------------------------------------------------------------------------------
+
+
+class Filters(Frozen):
+    """What a search may return; every condition holds on every list. Empty means everything."""
+
+    kinds: tuple[Kind, ...] = ()
+    langs: tuple[Lang, ...] = ()
+    talks: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    since: Date | None = None
+    until: Date | None = None
+
+
+class Query(Frozen):
+    text: str
+    filters: Filters = Filters()
+    limit: int = Field(default=10, ge=1, le=100)
+
+
+class Rank(Frozen):
+    """The place, counted from 1, and the score of a chunk in one list."""
+
+    list: str
+    rank: int
+    score: float
+
+
+class Hit(Frozen):
+    """A found chunk. `quote` is the verbatim passage in it that answers best, with its own locator and deep link."""
+
+    chunk: Chunk
+    source: Source
+    score: float
+    ranks: tuple[Rank, ...]
+    quote: str
+    locator: Locator
+    href: str
+    thumbnail: str | None = None
+    twins: tuple[str, ...] = ()  # source ids of near-duplicates that were folded into this hit
+
+
+# --- answering --------------------------------------------------------------------------------------------------
+
+
+class Evidence(Frozen):
+    """A verbatim quote with an opaque id minted by code; the only thing that a writer may cite."""
+
+    id: str
+    chunk_id: str
+    source_id: str
+    locator: Locator
+    quote: str
+    lang: Lang = "und"
+
+
+class Support(StrEnum):
+    DIRECT = "direct"
+    INFERRED = "inferred"
+    CONFLICT = "conflict"
+
+
+class Fact(Frozen):
+    id: str
+    claim: str
+    evidence: tuple[str, ...]
+    support: Support = Support.DIRECT
+
+
+class Claim(Frozen):
+    """One sentence of an answer and the numbers of the citations that carry it."""
+
+    text: str
+    citations: tuple[int, ...]
+
+
+class Citation(Frozen):
+    """A numbered reference, made by code. `quote` stands verbatim in the segment that `locator` names."""
+
+    n: int = Field(ge=1)
+    evidence_id: str
+    source_id: str
+    title: str
+    kind: Kind
+    locator: Locator
+    quote: str
+    href: str
+    lang: Lang = "und"
+    date: Date | None = None
+    version: str | None = None
+    thumbnail: str | None = None
+
+
+class Refusal(Frozen):
+    """Why there is no answer, and the evidence that came nearest."""
+
+    reason: str
+    nearest: tuple[Citation, ...] = ()
+
+
+class Answer(Frozen):
+    """`text` carries the markers `[n]`, numbered by first use; a refusal has no claims."""
+
+    question: str
+    lang: Lang
+    text: str
+    mode: Literal["extractive", "generated"]
+    claims: tuple[Claim, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    refused: Refusal | None = None
+    as_of: str | None = None
+    dropped: tuple[Dropped, ...] = ()
+    recipe: str
+
+
+# --- writing ----------------------------------------------------------------------------------------------------
+
+
+class Section(Frozen):
+    """A step of the argument: the question it answers, the facts it may use, the pages it shows."""
+
+    title: str
+    question: str
+    facts: tuple[str, ...]
+    figures: tuple[int, ...] = ()  # page numbers of the talk's deck
+    gaps: tuple[str, ...] = ()  # what the writer still has to find
+
+
+class Outline(Frozen):
+    title: str
+    kicker: str
+    abstract: str
+    sections: tuple[Section, ...]
+
+
+class Severity(StrEnum):
+    P0 = "P0"
+    P1 = "P1"
+    P2 = "P2"
+    P3 = "P3"
+
+
+class Finding(Frozen):
+    severity: Severity
+    rule: str
+    place: str
+    hint: str
+
+
+class Article(Frozen):
+    slug: str
+    lang: Lang
+    title: str
+    talk: str
+    path: str  # of the Markdown file
+    evidence: int  # quotes it rests on
+    gaps: int
+    findings: tuple[Finding, ...] = ()
+    curated: bool = False
+    recipe: str
+
+
+# --- keeping ----------------------------------------------------------------------------------------------------
+
+
+class Status(StrEnum):
+    """`pending` from the first byte until the source can be found, `failed` with its reason."""
+
+    PENDING = "pending"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class SourceEntry(Frozen):
+    """A source as the library keeps it."""
+
+    source: Source
+    status: Status
+    segments: int = 0
+    chunks: int = 0
+    pages: int = 0
+    dropped: tuple[Dropped, ...] = ()
+    error: str | None = None
+
+
+class Outcome(StrEnum):
+    ADDED = "added"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+    REMOVED = "removed"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+class Change(Frozen):
+    """What happened to one path of a batch; a failure says what, where and what to do."""
+
+    path: str
+    outcome: Outcome
+    source_id: str | None = None
+    segments: int = 0
+    chunks: int = 0
+    dropped: tuple[Dropped, ...] = ()
+    error: str | None = None
+
+
+class Progress(Frozen):
+    """How far long work has come; `done` of `total` files, and the share of the current one."""
+
+    done: int
+    total: int
+    path: str
+    stage: str
+    share: float = 0.0
+
+
+LOCATOR: TypeAdapter[Time | Page | Mark] = TypeAdapter(Locator)
