@@ -7,7 +7,7 @@ character offsets count Unicode code points.
 from __future__ import annotations
 
 import re
-from datetime import date as Date
+from datetime import date as Date  # noqa: N812
 from enum import StrEnum
 from typing import Annotated, Literal
 from urllib.parse import quote, unquote
@@ -260,6 +260,11 @@ class Chunk(Frozen):
     recipe: str
     previous_id: str | None = None
     next_id: str | None = None
+
+    @property
+    def full_text(self) -> str:
+        """What is embedded and counted: the context, then the text."""
+        return f"{self.context}\n{self.text}" if self.context else self.text
 
     @property
     def locators(self) -> tuple[Time | Page | Mark, ...]:

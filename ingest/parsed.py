@@ -1,0 +1,71 @@
+"""What a reader gives back, before it has a source id and an order, and what it may use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import date as Date  # noqa: N812
+from pathlib import Path
+from typing import Protocol
+
+from kb.settings import Settings
+from kb.types import Dropped, Flag, Lang, Mark, Page, Role, Talk, Time
+
+
+@dataclass(frozen=True)
+class Block:
+    """A citable unit of text with its place; `text` is canonical and verbatim."""
+
+    text: str
+    locator: Time | Page | Mark
+    role: Role
+    flags: frozenset[Flag] = frozenset()
+    lang: Lang | None = None  # detected from the text where a reader does not know better
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """All that a file says, and all that could not be read in it."""
+
+    blocks: tuple[Block, ...]
+    title: str | None = None
+    lang: Lang | None = None
+    date: Date | None = None
+    version: str | None = None
+    url: str | None = None
+    licence: str | None = None
+    dropped: tuple[Dropped, ...] = ()
+    pages: int = 0
+
+
+class Transcriber(Protocol):
+    """Turns speech into timed text. One instance serves many files and loads its model once."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names model and settings: the same fingerprint gives the same text."""
+        ...
+
+    def transcribe(
+        self, path: Path, *, lang: Lang | None, hotwords: tuple[str, ...], on_progress: Callable[[float], None]
+    ) -> Iterator[Block | Dropped]:
+        """Sentences in order, with `Time` locators on the clock of the file; what was rejected, with its reason."""
+        ...
+
+
+def no_progress(share: float) -> None:
+    """Progress that nobody watches; `share` runs from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader may use besides the file itself."""
+
+    settings: Settings
+    talk: Talk | None = None
+    transcriber: Transcriber | None = None
+    images: Path | None = None  # folder for page images, named 0001.webp, 0002.webp, …; None to make none
+    on_progress: Callable[[float], None] = field(default=no_progress)
+
+
+Reader = Callable[[Path, Reading], Parsed]

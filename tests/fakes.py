@@ -1,0 +1,41 @@
+"""Stand-ins at the model seams, deterministic and fast. Everything else in the tests is real."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class FakeEmbedder:
+    """Hashed character bigrams: similar texts are near."""
+
+    fingerprint = "fake-bigrams/1"
+    dimension = 128
+    max_tokens = 512
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def count_tokens(self, text: str) -> int:
+        return 2 + sum(2 if ord(character) > 0x2E80 else 1 for character in text) // 2
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        vector: NDArray[np.float32] = self._vectors([text])[0]
+        return vector
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.calls += 1
+        return self._vectors(texts)
+
+    def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            folded = f" {text.casefold()} "
+            for left, right in itertools.pairwise(folded):
+                row[zlib.crc32((left + right).encode()) % self.dimension] += 1
+            row /= np.linalg.norm(row) or 1
+        return rows
