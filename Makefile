@@ -1,0 +1,47 @@
+# `make demo` shows the whole product on the sample talk, `make test` tests it; each target sets up what it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export NO_MKDOCS_2_WARNING := 1
+export DO_NOT_TRACK := 1
+
+.PHONY: setup demo test check bench eval site serve clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 …")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[weights,site,dev]'
+	touch $@
+
+demo: $(READY)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) test site eval
+
+bench: $(READY)
+	$(BIN)/python -m eval.bench
+
+eval: $(READY)
+	$(BIN)/python -m eval.floor
+
+site: $(READY)
+	$(BIN)/mkdocs build --quiet --strict --config-file site/mkdocs.yml
+	$(BIN)/mkdocs build --quiet --strict --config-file site/mkdocs.en.yml
+	@echo "The site is in build/site: open build/site/index.html"
+
+serve: $(READY)
+	$(BIN)/kb serve
+
+clean:
+	rm -rf build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
