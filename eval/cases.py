@@ -1,0 +1,99 @@
+"""Questions with gold quotes. A case names files and quotes, never chunk ids, so that it outlives every chunker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from kb.errors import BadRequest
+from kb.types import Frozen, Kind, Lang
+
+_KINDS = {
+    ".pptx": Kind.DECK,
+    ".pdf": Kind.DECK,
+    ".srt": Kind.CAPTIONS,
+    ".vtt": Kind.CAPTIONS,
+    ".json": Kind.CAPTIONS,
+    ".ogg": Kind.RECORDING,
+    ".wav": Kind.RECORDING,
+    ".mp3": Kind.RECORDING,
+    ".m4a": Kind.RECORDING,
+    ".mp4": Kind.RECORDING,
+}
+
+
+class Gold(Frozen):
+    """A quote that answers, word for word, in a file named relative to the corpus."""
+
+    file: str
+    quote: str
+
+    @property
+    def kind(self) -> Kind:
+        return _KINDS.get(Path(self.file).suffix.lower(), Kind.NOTE)
+
+
+class Case(Frozen):
+    """One question. No gold means that the corpus cannot answer it; `alternatives` answer as well as the gold.
+
+    An entry of `must_include` may hold alternatives joined by `|`.
+    """
+
+    id: str
+    question: str
+    lang: Lang
+    kind: str
+    gold: tuple[Gold, ...]
+    alternatives: tuple[Gold, ...] = ()
+    answer: str = ""
+    must_include: tuple[str, ...] = ()
+    gold_lang: tuple[Lang, ...] = ()
+    cross_lingual: bool = False
+
+    @property
+    def answerable(self) -> bool:
+        return bool(self.gold)
+
+    @property
+    def quotes(self) -> tuple[Gold, ...]:
+        return self.gold + self.alternatives
+
+    def groups(self) -> Iterator[str]:
+        """The names of the groups that this case counts in."""
+        yield "all"
+        yield self.lang
+        if self.answerable:
+            yield "cross" if self.cross_lingual else "same"
+        yield f"kind:{self.kind}"
+        yield from sorted({f"source:{gold.kind}" for gold in self.gold})
+
+
+def load_cases(paths: Sequence[Path]) -> list[Case]:
+    """Read JSON Lines files of cases.
+
+    Raises:
+        BadRequest: naming file and line, if a line is no case or an id comes twice.
+    """
+    cases: dict[str, Case] = {}
+    for path in paths:
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except OSError as error:
+            raise BadRequest(f"cannot read the cases: {error.strerror}", where=str(path)) from error
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            where = f"{path}:{number}"
+            try:
+                case = Case.model_validate(json.loads(line))
+            except (json.JSONDecodeError, ValidationError) as error:
+                raise BadRequest(f"this line is no case: {error}", where=where) from error
+            if case.id in cases:
+                raise BadRequest(f"the id {case.id} comes twice", where=where, remedy="Give every case its own id")
+            cases[case.id] = case
+    if not cases:
+        raise BadRequest("there are no cases", where=", ".join(map(str, paths)))
+    return list(cases.values())
