@@ -19,7 +19,7 @@ from kb.types import Frozen
 if TYPE_CHECKING:
     from rich.table import Table
 
-QUALITY = tuple(f"recall@{cut}" for cut in CUTS) + ("ndcg@10", "mrr", "all_gold@10", "sources@10")
+QUALITY = (*(f"recall@{cut}" for cut in CUTS), "ndcg@10", "mrr", "all_gold@10", "sources@10")
 ANSWERS = ("key_strings", "citation_recall", "citation_precision", "quote_fidelity", "refused", "false_refusal")
 LATENCY = ("search_ms", "ask_ms")
 LOWER_IS_BETTER = frozenset({"false_refusal", *LATENCY})

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from kb import errors
+from kb.errors import KBError, UnreadableSource
+
+
+def test_a_message_says_what_where_and_what_to_do() -> None:
+    error = UnreadableSource("the file is encrypted", where="deck.pdf", remedy="Save it without a password")
+    assert str(error) == "deck.pdf: the file is encrypted. Save it without a password"
+    assert (error.what, error.where, error.remedy) == (
+        "the file is encrypted",
+        "deck.pdf",
+        "Save it without a password",
+    )
+
+
+def test_the_drawn_tree_is_the_tree() -> None:
+    def names(parent: type[KBError]) -> set[str]:
+        return {child.__name__ for child in parent.__subclasses__()}.union(*map(names, parent.__subclasses__()))
+
+    assert errors.__doc__ is not None
+    drawn = {
+        line.split()[1] if line[0] in "├└" else line.split()[2] for line in errors.__doc__.splitlines() if "── " in line
+    }
+    assert drawn == names(KBError)
