@@ -1,0 +1,110 @@
+"""What every face asks of a library, whether it lies in this process or behind a service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from kb.types import (
+    Answer,
+    Article,
+    Change,
+    Document,
+    Filters,
+    Frozen,
+    Hit,
+    Lang,
+    Progress,
+    Query,
+    SourceEntry,
+    Talk,
+)
+
+OnProgress = Callable[[Progress], None]
+
+
+class Gap(Frozen):
+    """A question that the library could not answer, filed so that someone can close it."""
+
+    question: str
+    reason: str
+    times: int = 1
+    last_asked: datetime
+
+
+class MarkedHit(Hit):
+    """A hit whose words that match the query stand at `marks`: spans of `quote`, in code points."""
+
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+def unwatched(progress: Progress) -> None:
+    """Progress that nobody watches."""
+
+
+@runtime_checkable
+class KnowledgeBase(Protocol):
+    """One library. Safe to share between threads; changes exclude each other, reading goes on beside them.
+
+    A source is named by its id, an unambiguous beginning of the id, its path, its file name or its title.
+    """
+
+    def add(self, paths: Sequence[Path], on_progress: OnProgress = unwatched) -> Iterator[Change]:
+        """Read files and everything below folders, one change per file as it is done; a bad file stops nothing.
+
+        Raises:
+            NotFound: if a path does not exist, before anything is read.
+            LibraryBusy: if another batch is changing the library.
+        """
+        ...
+
+    def sync(self, folder: Path, on_progress: OnProgress = unwatched) -> Iterator[Change]:
+        """As `add`, and sources below `folder` whose file is gone are removed."""
+        ...
+
+    def rebuild(self, on_progress: OnProgress = unwatched) -> Iterator[Change]:
+        """Build the index anew from the stored documents with the present recipe; originals are not read."""
+        ...
+
+    def remove(self, name: str) -> Change:
+        """Forget a source: its document, page images and chunks. The file itself stays."""
+        ...
+
+    def sources(self) -> list[SourceEntry]: ...
+
+    def show(self, name: str) -> Document:
+        """
+        Raises:
+            NotFound: if no source has that name.
+            BadRequest: if several have.
+        """
+        ...
+
+    def search(self, query: Query) -> list[MarkedHit]:
+        """
+        Raises:
+            BadRequest: if the text is empty or longer than `MAX_QUESTION` characters.
+        """
+        ...
+
+    def ask(self, question: str, filters: Filters = Filters()) -> Answer:  # noqa: B008 - frozen
+        """An answer whose every claim is cited, or a refusal, which is also filed as a gap."""
+        ...
+
+    def gaps(self) -> list[Gap]: ...
+
+    def talks(self) -> list[Talk]: ...
+
+    def write(self, talk: str, lang: Lang | None = None) -> Article:
+        """Draft an article from a talk, named by its id or title."""
+        ...
+
+    def articles(self) -> list[Article]: ...
+
+    def publish(self, slug: str) -> list[Path]:
+        """Copy a reviewed draft into the site; the files written."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,271 @@
+"""How results look in a terminal, and how they look in a pipe: there, tables are tab-separated and nothing is cut."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from api.base import Gap, MarkedHit, OnProgress
+    from kb.types import (
+        Answer,
+        Article,
+        Change,
+        Citation,
+        Document,
+        Dropped,
+        Mark,
+        Page,
+        Progress,
+        Source,
+        SourceEntry,
+        Time,
+    )
+
+out = Console(highlight=False, emoji=False, markup=False)
+err = Console(stderr=True, highlight=False, emoji=False, markup=False)
+
+_OUTCOME_STYLES = {"added": "green", "updated": "green", "removed": "yellow", "failed": "bold red"}
+
+
+def say(text: str | Text = "", *, indent: int = 0) -> None:
+    """Print text; a terminal wraps it with its indent, a pipe gets the line whole."""
+    shown = visible(text) if isinstance(text, str) else text
+    if out.is_terminal:
+        out.print(Padding(shown, (0, 0, 0, indent)) if indent else shown)
+    else:
+        out.print(" " * indent + str(shown).replace("\n", "\n" + " " * indent), soft_wrap=True)
+
+
+def note(text: str, style: str = "") -> None:
+    """Print a remark beside the results, on stderr."""
+    err.print(Text(visible(text), style=style), soft_wrap=True)
+
+
+def visible(text: str) -> str:
+    """`text` without what would steer a terminal: control characters and overrides of direction."""
+    return "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf") else "�" for c in text)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str | int | Text]], *, numbers: Sequence[str] = ()) -> None:
+    """A table; `numbers` names the columns that stand to the right."""
+    if not out.is_terminal:
+        for row in (columns, *rows):
+            out.print("\t".join(visible(str(cell)).replace("\t", " ") for cell in row), soft_wrap=True)
+        return
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for column in columns:
+        grid.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(cell if isinstance(cell, Text) else visible(str(cell)) for cell in row))
+    out.print(grid)
+
+
+# --- places -------------------------------------------------------------------------------------------------------
+
+
+def place(locator: Time | Page | Mark) -> str:
+    """A locator as a person reads it."""
+    if locator.type == "time":
+        return f"{_moment(locator.start_ms)}–{_moment(locator.end_ms)}"
+    if locator.type == "page":
+        return f"page {locator.number}" + (f" ({locator.label})" if locator.label else "")
+    lines = (
+        f"line {locator.line_start}"
+        if locator.line_start == locator.line_end
+        else f"lines {locator.line_start}–{locator.line_end}"
+    )
+    return " › ".join((*locator.heading_path[-2:], lines))
+
+
+def _moment(milliseconds: int) -> str:
+    minutes, seconds = divmod(milliseconds // 1000, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def readable(href: str, locator: Time | Page | Mark) -> str:
+    """A link as text: a web address as it is, a local file as a path, with the line that an editor understands."""
+    parts = urlsplit(href)
+    if parts.scheme != "file":
+        return href
+    path = local_path(href)
+    if locator.type == "mark":
+        return f"{path}:{locator.line_start}"
+    return path + (f"#{parts.fragment}" if parts.fragment else "")
+
+
+def local_path(uri: str) -> str:
+    """The path of a file's uri, relative to here where it lies below."""
+    path = Path(unquote(urlsplit(uri).path))
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def _link(href: str, locator: Time | Page | Mark) -> Text:
+    return Text(visible(readable(href, locator)), style=f"dim link {href}" if _clickable(href) else "dim")
+
+
+def _clickable(href: str) -> bool:
+    return href.isprintable() and " " not in href and urlsplit(href).scheme in ("http", "https", "file")
+
+
+# --- results ------------------------------------------------------------------------------------------------------
+
+
+def show_hits(hits: Sequence[MarkedHit]) -> None:
+    for number, hit in enumerate(hits, 1):
+        say(_headline(f"{number}.", hit.source.title, hit.locator, hit.source))
+        say(_marked(hit.quote, hit.marks), indent=4)
+        say(_link(hit.href, hit.locator), indent=4)
+        if hit.twins:
+            say(Text(f"and {len(hit.twins)} more source(s) that say the same", style="dim"), indent=4)
+        say()
+    if not hits:
+        note("Nothing found. Try other words, or fewer filters.")
+
+
+def _headline(number: str, title: str, locator: Time | Page | Mark, source: Source | Citation) -> Text:
+    facts = [place(locator), source.kind.value, source.lang if source.lang != "und" else ""]
+    facts += [source.date.isoformat() if source.date else "", _version(source.version)]
+    head = Text.assemble((f"{number:<4}", "bold"), (visible(title), "bold"))
+    return head.append(visible("  " + " · ".join(fact for fact in facts if fact)), style="cyan")
+
+
+def _version(version: str | None) -> str:
+    return f"v{version.removeprefix('v')}" if version else ""
+
+
+def _marked(quote: str, marks: Iterable[tuple[int, int]]) -> Text:
+    text = Text(visible(quote))
+    for start, end in marks:
+        text.stylize("bold underline", start, end)
+    return text
+
+
+def show_answer(answer: Answer) -> None:
+    if answer.refused is not None:
+        say(Text("No answer: ", style="bold yellow") + Text(visible(answer.refused.reason)))
+        if answer.refused.nearest:
+            say("\nThe nearest evidence:")
+        citations = answer.refused.nearest
+    else:
+        say(answer.text)
+        citations = answer.citations
+    say()
+    for citation in citations:
+        say(_headline(f"[{citation.n}]", citation.title, citation.locator, citation))
+        say(visible(citation.quote), indent=4)
+        say(_link(citation.href, citation.locator), indent=4)
+    if answer.refused is None and answer.mode == "extractive":
+        note("\nQuoted from the sources, word for word; no language model is set (KB_LLM_BASE_URL).", "dim")
+    for dropped in answer.dropped:
+        note(f"left out: {dropped.what} ({dropped.reason})", "dim")
+
+
+def show_document(document: Document) -> None:
+    source = document.source
+    say(Text(visible(source.title), style="bold"))
+    facts = [source.kind.value, source.lang, f"talk {source.talk}" if source.talk else ""]
+    facts += [str(source.date or ""), _version(source.version), source.licence or ""]
+    say(Text(visible(" · ".join(fact for fact in facts if fact)), style="cyan"))
+    say(Text(visible(source.url or local_path(source.uri)), style="dim"))
+    say(Text(f"id {source.id}", style="dim"))
+    say()
+    for segment in document.segments:
+        flags = "".join(f" [{flag.value.replace('_', ' ')}]" for flag in sorted(segment.flags))
+        say(Text.assemble((visible(str(segment.locator)), "cyan"), f"  {segment.role.value}{flags}"))
+        say(segment.text, indent=4)
+    show_dropped(source.title, document.dropped)
+
+
+def show_dropped(title: str, dropped: Sequence[Dropped]) -> None:
+    if dropped:
+        say(Text(f"\n{visible(title)}: left out {len(dropped)}", style="yellow"))
+    for item in dropped:
+        say(f"{item.where}: {item.what}: {item.reason}", indent=4)
+
+
+def show_sources(entries: Sequence[SourceEntry]) -> None:
+    rows = (
+        (
+            entry.source.title,
+            entry.source.kind.value,
+            entry.source.lang,
+            entry.segments,
+            entry.chunks,
+            len(entry.dropped),
+            entry.status.value,
+            local_path(entry.source.uri),
+        )
+        for entry in entries
+    )
+    columns = ("title", "kind", "lang", "segments", "chunks", "warnings", "status", "file")
+    table(columns, rows, numbers=("segments", "chunks", "warnings"))
+
+
+def show_articles(articles: Sequence[Article]) -> None:
+    for article in articles:
+        say(Text(visible(article.title), style="bold"))
+        say(f"{article.evidence} quotes, {article.gaps} gaps, {len(article.findings)} findings", indent=4)
+        say(Text(visible(article.path), style="dim"), indent=4)
+
+
+def show_gaps(gaps: Sequence[Gap]) -> None:
+    table(
+        ("question", "asked", "last", "reason"),
+        ((gap.question, gap.times, f"{gap.last_asked:%Y-%m-%d}", gap.reason) for gap in gaps),
+        numbers=("asked",),
+    )
+
+
+def show_change(change: Change) -> None:
+    """One line of a batch; what has not changed is not worth a line."""
+    outcome = change.outcome.value
+    if outcome == "unchanged":
+        return
+    told = change.error or ""
+    if outcome in ("added", "updated"):
+        told = f"{change.segments} segments, {change.chunks} chunks"
+        told += f", {len(change.dropped)} warnings" if change.dropped else ""
+    path = visible(os.path.relpath(change.path) if Path(change.path).is_relative_to(Path.cwd()) else change.path)
+    line = Text.assemble((f"{outcome:<9}", _OUTCOME_STYLES.get(outcome, "")), f" {path}  ", (visible(told), "dim"))
+    out.print(line, soft_wrap=True)
+
+
+# --- progress -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def progress(title: str) -> Iterator[OnProgress]:
+    """A bar on stderr: files, the share of the current one, time left. Nothing where stderr is no terminal."""
+    from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[files]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[now]}", style="dim"),
+    )
+    with Bar(*columns, console=err, transient=True, disable=not err.is_terminal or err.is_dumb_terminal) as bar:
+        task = bar.add_task(title, total=None, files="", now="")
+
+        def report(state: Progress) -> None:
+            now = f"{state.stage} {Path(state.path).name}" + (f" {state.share:.0%}" if 0 < state.share < 1 else "")
+            files = f"{state.done}/{state.total} files"
+            bar.update(task, completed=state.done + state.share, total=state.total, files=files, now=visible(now))
+
+        yield report

@@ -1,0 +1,84 @@
+"""Errors as `application/problem+json` (RFC 9457): one shape for ours, for validation and for routing."""
+
+from __future__ import annotations
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from api.problems import TYPE_PREFIX, Unauthorized, problem_of
+from kb.errors import KBError, LibraryBusy, MissingDependency
+from kb.types import Frozen
+
+_log = structlog.get_logger()
+
+
+class ProblemDetails(Frozen):
+    """`detail` says what happened, `where` the place, `remedy` what to do; `errors` lists fields that are wrong."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    where: str = ""
+    remedy: str = ""
+    errors: tuple[str, ...] = ()
+
+
+class ProblemResponse(JSONResponse):
+    media_type = "application/problem+json"
+
+
+def details_of(error: KBError) -> ProblemDetails:
+    problem = problem_of(error)
+    return ProblemDetails(
+        type=problem.type,
+        title=problem.title,
+        status=problem.status,
+        detail=error.what,
+        where=error.where,
+        remedy=error.remedy,
+    )
+
+
+def problem_response(error: KBError, status: int | None = None, headers: dict[str, str] | None = None) -> JSONResponse:
+    details = details_of(error)
+    extra = dict(headers or {})
+    if isinstance(error, Unauthorized):
+        extra["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, LibraryBusy | MissingDependency):
+        extra["Retry-After"] = "2"
+    return ProblemResponse(details.model_dump(mode="json"), status or details.status, extra)
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Teach `app` to answer every error as a problem; what nobody foresaw is logged and told without its inside."""
+
+    @app.exception_handler(KBError)
+    async def ours(request: Request, error: KBError) -> JSONResponse:
+        return problem_response(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        faults = tuple(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        return _plain(422, "invalid-request", "The request does not fit the schema", faults)
+
+    @app.exception_handler(HTTPException)
+    async def routing(request: Request, error: HTTPException) -> JSONResponse:
+        response = _plain(error.status_code, f"http-{error.status_code}", str(error.detail))
+        response.headers.update(error.headers or {})
+        return response
+
+    @app.exception_handler(Exception)
+    async def unforeseen(request: Request, error: Exception) -> JSONResponse:
+        _log.error("request failed", path=request.url.path, error=repr(error))
+        return _plain(500, "error", "The service met a fault of its own; its log says more")
+
+
+def _plain(status: int, slug: str, title: str, errors: tuple[str, ...] = ()) -> JSONResponse:
+    details = ProblemDetails(
+        type=TYPE_PREFIX + slug, title=title, status=status, detail="; ".join(errors) or title, errors=errors
+    )
+    return ProblemResponse(details.model_dump(mode="json"), status)

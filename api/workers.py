@@ -1,0 +1,77 @@
+"""One bounded executor for all work of the service: the event loop stays free, and load beyond the bound is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from kb.errors import KBError, LibraryBusy
+from kb.types import Change, Progress
+
+Result = TypeVar("Result")
+Event = Progress | Change | KBError
+
+_PROGRESS_INTERVAL = 0.1  # seconds between two reports of progress; people read no faster
+
+
+class Workers:
+    def __init__(self, threads: int = 4, waiting: int = 64) -> None:
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="kb")
+        self._places = threading.BoundedSemaphore(threads + waiting)
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """The result of `work`, run in a thread; the place is held until it ends, even if the caller has gone.
+
+        Raises:
+            LibraryBusy: if every thread is taken and the queue is full.
+        """
+        if not self._places.acquire(blocking=False):
+            raise LibraryBusy("too many requests at once", remedy="Try again in a moment")
+        future = self._executor.submit(work)
+        future.add_done_callback(lambda _: self._places.release())
+        return await asyncio.wrap_future(future)
+
+    async def batch(self, start: Callable[[Callable[[Progress], None]], Iterable[Change]]) -> AsyncIterator[Event]:
+        """The events of a batch as they happen. When the reader goes away, the batch stops after the current file."""
+        loop, events, abandoned = asyncio.get_running_loop(), asyncio.Queue[Event | None](), threading.Event()
+
+        def emit(event: Event) -> None:
+            loop.call_soon_threadsafe(events.put_nowait, event)
+
+        def work() -> None:
+            try:
+                for change in start(_seldom(emit)):
+                    emit(change)
+                    if abandoned.is_set():
+                        break
+            except KBError as error:
+                emit(error)
+
+        task = asyncio.ensure_future(self.run(work))
+        task.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            await task
+        finally:
+            abandoned.set()
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _seldom(emit: Callable[[Event], None]) -> Callable[[Progress], None]:
+    last = 0.0
+
+    def report(progress: Progress) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _PROGRESS_INTERVAL:
+            last = now
+            emit(progress)
+
+    return report
