@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from datetime import date as Date  # noqa: N812
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal
 from urllib.parse import quote, unquote
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_serializer, model_validator
 
 from kb.text import slug
 
@@ -216,6 +217,10 @@ class Segment(Frozen):
     role: Role
     lang: Lang = "und"
     flags: frozenset[Flag] = frozenset()
+
+    @field_serializer("flags")
+    def _in_order(self, flags: frozenset[Flag]) -> list[Flag]:
+        return sorted(flags)  # so that the same segment is the same bytes in every process
 
 
 class Dropped(Frozen):
@@ -475,6 +480,17 @@ class SourceEntry(Frozen):
     pages: int = 0
     dropped: tuple[Dropped, ...] = ()
     error: str | None = None
+
+
+class Gap(Frozen):
+    """A question that was refused: what the corpus does not answer. `times` counts how often it was asked."""
+
+    question: str
+    lang: Lang
+    reason: str
+    asked_at: datetime  # the latest time, in UTC
+    nearest: tuple[Citation, ...] = ()
+    times: int = Field(default=1, ge=1)
 
 
 class Outcome(StrEnum):
