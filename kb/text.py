@@ -61,6 +61,14 @@ def slug(text: str) -> str:
     return re.sub(r"[ ]", "-", re.sub(r"[^\w\- ]", "", text).strip())
 
 
+def printable(text: str) -> str:
+    """`text` for a terminal or a log: control, direction and surrogate characters as escapes, so that none acts."""
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") else c
+        for c in text
+    )
+
+
 # --- quotes -----------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,106 @@
+"""Files to read below the given paths, in an order that is the same everywhere."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ingest.load import KINDS
+from ingest.talk import TALK_FILE
+from kb.text import printable
+from kb.types import Dropped
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+IGNORE_FILE = ".kbignore"
+
+
+def discover(paths: Iterable[Path]) -> Iterator[Path | Dropped]:
+    """Files to load, each once, and what a folder holds besides, with the reason why it is left out.
+
+    A path that is no folder is given back whatever it is: someone named it, so `load` shall say what is wrong with it.
+    In folders, hidden entries, other kinds of files and what `.kbignore` lists (in the language of `.gitignore`, in any
+    folder) are left out. Links are followed where they stay inside the given folder.
+    """
+    seen: set[Path] = set()
+    for path in paths:
+        if path.is_dir():
+            yield from _Walk(path.resolve(), seen).folder(path, ())
+        elif (real := path.resolve()) not in seen:
+            seen.add(real)
+            yield path
+
+
+@dataclass
+class _Walk:
+    root: Path
+    seen: set[Path] = field(default_factory=set)  # real paths of files and folders
+
+    def folder(self, folder: Path, rules: tuple[tuple[Path, GitIgnoreSpec], ...]) -> Iterator[Path | Dropped]:
+        if (real := folder.resolve()) in self.seen:
+            yield _dropped(folder, "the same folder as one already read")
+            return
+        self.seen.add(real)
+        try:
+            names = sorted(os.listdir(folder), key=lambda name: (unicodedata.normalize("NFC", name), name))
+        except OSError as error:
+            yield _dropped(folder, f"the folder cannot be opened ({error.strerror}); grant the right to read it")
+            return
+        if IGNORE_FILE in names:
+            rules = (*rules, (folder, _rules(folder / IGNORE_FILE)))
+        for name in names:
+            if name not in (IGNORE_FILE, TALK_FILE):
+                yield from self._entry(folder / name, rules)
+
+    def _entry(self, path: Path, rules: tuple[tuple[Path, GitIgnoreSpec], ...]) -> Iterator[Path | Dropped]:
+        if reason := self._reason_to_leave(path, rules):
+            yield _dropped(path, reason)
+        elif path.is_dir():
+            yield from self.folder(path, rules)
+        else:
+            self.seen.add(path.resolve())
+            yield path
+
+    def _reason_to_leave(self, path: Path, rules: tuple[tuple[Path, GitIgnoreSpec], ...]) -> str | None:
+        if path.name.startswith("."):
+            return "hidden"
+        if _ignored(path, rules):
+            return f"listed in {IGNORE_FILE}"
+        try:
+            real = path.resolve(strict=True)
+        except (OSError, RuntimeError):  # a link to itself is a RuntimeError before Python 3.13
+            return "a link that leads nowhere"
+        if not real.is_relative_to(self.root):
+            return "a link that leads out of the folder; add its target by its own path"
+        if real.is_dir():
+            return None
+        if not real.is_file():
+            return "neither a file nor a folder"
+        if path.suffix.lower() not in KINDS:
+            return f"no reader for {printable(path.suffix) or 'a file without a suffix'}"
+        return "the same file as one already read" if real in self.seen else None
+
+
+def _rules(path: Path) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(path.read_text(encoding="utf-8", errors="replace").splitlines())
+
+
+def _ignored(path: Path, rules: tuple[tuple[Path, GitIgnoreSpec], ...]) -> bool:
+    """The deepest `.kbignore` that says something about `path` decides, as in Git."""
+    slash = "/" if path.is_dir() else ""
+    for folder, spec in reversed(rules):
+        verdict = spec.check_file(path.relative_to(folder).as_posix() + slash).include
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _dropped(path: Path, reason: str) -> Dropped:
+    return Dropped(what=printable(path.name), where=printable(str(path)), reason=reason)

@@ -1,0 +1,136 @@
+"""A folder with a `talk.yaml` is a talk: its recording, captions, deck and notes belong together.
+
+    title: Paged attention, step by step
+    date: 2026-05-12
+    speakers: [Ann Li, 王伟]
+    version: "0.33.0"
+    url: https://example.org/watch?v=1
+    language: zh
+    media: [talk.mp4, talk.srt, slides.pdf]   # without it, every file of the folder belongs to the talk
+
+Only `title` is needed.
+"""
+
+from __future__ import annotations
+
+from datetime import date as Date  # noqa: N812
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from ingest.decode import read_text
+from kb.errors import UnreadableSource
+from kb.text import printable, slug
+from kb.types import Lang, Talk
+
+TALK_FILE = "talk.yaml"
+
+
+class _TalkFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    title: str = Field(min_length=1)
+    date: Date | None = None
+    speakers: tuple[str, ...] = ()
+    version: str | None = None
+    url: str | None = None
+    language: Lang = "und"
+    media: tuple[str, ...] | None = None
+
+    @field_validator("speakers", "media", mode="before")
+    @classmethod
+    def _one_is_a_list(cls, value: object) -> object:
+        return [value] if isinstance(value, str) else value
+
+    @field_validator("language", mode="before")
+    @classmethod
+    def _primary(cls, value: object) -> object:
+        return value.lower().partition("-")[0] if isinstance(value, str) else value
+
+    @field_validator("url")
+    @classmethod
+    def _published(cls, url: str | None) -> str | None:
+        if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
+            raise ValueError("it must begin with https:// or http://")
+        return url
+
+    @field_validator("media")
+    @classmethod
+    def _inside(cls, media: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        for name in media or ():
+            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+                raise ValueError(f"{printable(name)} lies outside the talk's folder")
+        return media
+
+
+def talk_of(path: Path) -> Talk | None:
+    """The talk that a file belongs to: that of the nearest folder above it with a `talk.yaml`.
+
+    Raises:
+        UnreadableSource: if that file is no valid description of a talk; names the line.
+    """
+    folder = next((folder for folder in path.absolute().parents if (folder / TALK_FILE).is_file()), None)
+    if folder is None:
+        return None
+    file = _parse(folder / TALK_FILE)
+    if file.media is not None:
+        listed = {(folder / name).resolve() for name in file.media}
+        if missing := next((item for item in sorted(listed) if not item.exists()), None):
+            raise _invalid(folder / TALK_FILE, None, f"media lists {printable(missing.name)}, which is not there")
+        if path.resolve() not in listed:
+            return None
+    return Talk(
+        id=slug(file.title),
+        title=file.title,
+        speakers=file.speakers,
+        date=file.date,
+        version=file.version,
+        url=file.url,
+        lang=file.language,
+    )
+
+
+def _parse(path: Path) -> _TalkFile:
+    try:
+        # BaseLoader makes text of every scalar, so that version 0.20 does not become 0.2; it builds no objects.
+        root = yaml.compose(read_text(path), Loader=yaml.BaseLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise _invalid(path, mark.line + 1 if mark else None, "this is no valid YAML") from error
+    if not isinstance(root, yaml.MappingNode):
+        raise _invalid(path, None, "this is no list of fields such as `title: …`")
+    lines: dict[str, int] = {}
+    values: dict[str, str | list[str] | None] = {}
+    for key, value in root.value:
+        if key.value in lines:
+            raise _invalid(path, key.start_mark.line + 1, f"{printable(str(key.value))} stands here a second time")
+        lines[str(key.value)] = key.start_mark.line + 1
+        if not (isinstance(value, yaml.ScalarNode) and value.value in ("", "~", "null")):
+            values[str(key.value)] = _plain(value)
+    try:
+        return _TalkFile.model_validate(values)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        field = str(problem["loc"][0])
+        reason = _REASONS.get(problem["type"], problem["msg"].removeprefix("Value error, "))
+        raise _invalid(path, lines.get(field), f"{printable(field)}: {reason}") from error
+
+
+_REASONS = {
+    "extra_forbidden": f"no such field; there are {', '.join(_TalkFile.model_fields)}",
+    "missing": "a talk needs one",
+    "literal_error": "it must be zh or en",
+}
+
+
+def _plain(node: yaml.Node) -> str | list[str] | None:
+    if isinstance(node, yaml.SequenceNode):
+        return [str(item.value) for item in node.value]
+    return str(node.value) if isinstance(node, yaml.ScalarNode) else None
+
+
+def _invalid(path: Path, line: int | None, reason: str) -> UnreadableSource:
+    where = printable(str(path)) + (f" line {line}" if line else "")
+    return UnreadableSource(reason, where=where, remedy="Correct it, or remove the file to read the folder without it")
