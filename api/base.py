@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -13,7 +12,7 @@ from kb.types import (
     Change,
     Document,
     Filters,
-    Frozen,
+    Gap,
     Hit,
     Lang,
     Progress,
@@ -23,15 +22,7 @@ from kb.types import (
 )
 
 OnProgress = Callable[[Progress], None]
-
-
-class Gap(Frozen):
-    """A question that the library could not answer, filed so that someone can close it."""
-
-    question: str
-    reason: str
-    times: int = 1
-    last_asked: datetime
+EVERYTHING = Filters()
 
 
 class MarkedHit(Hit):
@@ -89,8 +80,8 @@ class KnowledgeBase(Protocol):
         """
         ...
 
-    def ask(self, question: str, filters: Filters = Filters()) -> Answer:  # noqa: B008 - frozen
-        """An answer whose every claim is cited, or a refusal, which is also filed as a gap."""
+    def ask(self, question: str, filters: Filters = EVERYTHING, *, record: bool = True) -> Answer:
+        """An answer whose every claim is cited, or a refusal, which is filed as a gap unless `record` is off."""
         ...
 
     def gaps(self) -> list[Gap]: ...

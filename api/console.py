@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -17,26 +16,24 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from api.base import Gap, MarkedHit, OnProgress
+    from api.base import MarkedHit
     from kb.types import (
         Answer,
         Article,
-        Change,
         Citation,
         Document,
         Dropped,
+        Gap,
         Mark,
         Page,
-        Progress,
         Source,
         SourceEntry,
+        Talk,
         Time,
     )
 
 out = Console(highlight=False, emoji=False, markup=False)
 err = Console(stderr=True, highlight=False, emoji=False, markup=False)
-
-_OUTCOME_STYLES = {"added": "green", "updated": "green", "removed": "yellow", "failed": "bold red"}
 
 
 def say(text: str | Text = "", *, indent: int = 0) -> None:
@@ -214,58 +211,27 @@ def show_sources(entries: Sequence[SourceEntry]) -> None:
     table(columns, rows, numbers=("segments", "chunks", "warnings"))
 
 
+def show_talks(talks: Sequence[Talk]) -> None:
+    rows = ((talk.id, talk.title, str(talk.date or ""), talk.lang, ", ".join(talk.speakers)) for talk in talks)
+    table(("talk", "title", "date", "lang", "speakers"), rows)
+
+
 def show_articles(articles: Sequence[Article]) -> None:
-    for article in articles:
-        say(Text(visible(article.title), style="bold"))
-        say(f"{article.evidence} quotes, {article.gaps} gaps, {len(article.findings)} findings", indent=4)
-        say(Text(visible(article.path), style="dim"), indent=4)
+    rows = ((a.slug, a.lang, a.title, a.evidence, a.gaps, "yes" if a.curated else "no") for a in articles)
+    table(("slug", "lang", "title", "quotes", "gaps", "curated"), rows, numbers=("quotes", "gaps"))
+
+
+def show_article(article: Article) -> None:
+    say(Text(visible(article.title), style="bold"))
+    say(f"{article.evidence} quotes, {article.gaps} gaps for the writer, {len(article.findings)} findings", indent=4)
+    for finding in article.findings:
+        say(f"{finding.severity} {finding.rule} at {finding.place}: {finding.hint}", indent=4)
+    say(Text(visible(article.path), style="dim"), indent=4)
 
 
 def show_gaps(gaps: Sequence[Gap]) -> None:
     table(
         ("question", "asked", "last", "reason"),
-        ((gap.question, gap.times, f"{gap.last_asked:%Y-%m-%d}", gap.reason) for gap in gaps),
+        ((gap.question, gap.times, f"{gap.asked_at:%Y-%m-%d}", gap.reason) for gap in gaps),
         numbers=("asked",),
     )
-
-
-def show_change(change: Change) -> None:
-    """One line of a batch; what has not changed is not worth a line."""
-    outcome = change.outcome.value
-    if outcome == "unchanged":
-        return
-    told = change.error or ""
-    if outcome in ("added", "updated"):
-        told = f"{change.segments} segments, {change.chunks} chunks"
-        told += f", {len(change.dropped)} warnings" if change.dropped else ""
-    path = visible(os.path.relpath(change.path) if Path(change.path).is_relative_to(Path.cwd()) else change.path)
-    line = Text.assemble((f"{outcome:<9}", _OUTCOME_STYLES.get(outcome, "")), f" {path}  ", (visible(told), "dim"))
-    out.print(line, soft_wrap=True)
-
-
-# --- progress -----------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def progress(title: str) -> Iterator[OnProgress]:
-    """A bar on stderr: files, the share of the current one, time left. Nothing where stderr is no terminal."""
-    from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[files]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[now]}", style="dim"),
-    )
-    with Bar(*columns, console=err, transient=True, disable=not err.is_terminal or err.is_dumb_terminal) as bar:
-        task = bar.add_task(title, total=None, files="", now="")
-
-        def report(state: Progress) -> None:
-            now = f"{state.stage} {Path(state.path).name}" + (f" {state.share:.0%}" if 0 < state.share < 1 else "")
-            files = f"{state.done}/{state.total} files"
-            bar.update(task, completed=state.done + state.share, total=state.total, files=files, now=visible(now))
-
-        yield report

@@ -57,16 +57,16 @@ def handle_errors(app: FastAPI) -> None:
     """Teach `app` to answer every error as a problem; what nobody foresaw is logged and told without its inside."""
 
     @app.exception_handler(KBError)
-    async def ours(request: Request, error: KBError) -> JSONResponse:
+    async def ours(_: Request, error: KBError) -> JSONResponse:
         return problem_response(error)
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
         faults = tuple(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         return _plain(422, "invalid-request", "The request does not fit the schema", faults)
 
     @app.exception_handler(HTTPException)
-    async def routing(request: Request, error: HTTPException) -> JSONResponse:
+    async def routing(_: Request, error: HTTPException) -> JSONResponse:
         response = _plain(error.status_code, f"http-{error.status_code}", str(error.detail))
         response.headers.update(error.headers or {})
         return response

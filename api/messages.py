@@ -2,15 +2,47 @@
 
 from __future__ import annotations
 
+from datetime import date as Date  # noqa: N812
+
 from pydantic import Field
 
 from api.errors import ProblemDetails
-from kb.types import Change, Filters, Frozen, Kind, Lang, Progress, Talk
+from kb.types import Change, Filters, Frozen, Kind, Lang, Progress, Query, Talk
+
+
+class SearchParameters(Frozen):
+    """A search as parts of an address; a filter given twice means either, different filters must all hold."""
+
+    q: str
+    kind: list[Kind] = Field(default_factory=list)
+    lang: list[Lang] = Field(default_factory=list)
+    talk: list[str] = Field(default_factory=list)
+    source: list[str] = Field(default_factory=list)
+    version: list[str] = Field(default_factory=list)
+    since: Date | None = None
+    until: Date | None = None
+    limit: int = Field(default=10, ge=1, le=100)
+
+    @property
+    def query(self) -> Query:
+        filters = Filters(
+            kinds=tuple(self.kind),
+            langs=tuple(self.lang),
+            talks=tuple(self.talk),
+            sources=tuple(self.source),
+            versions=tuple(self.version),
+            since=self.since,
+            until=self.until,
+        )
+        return Query(text=self.q, filters=filters, limit=self.limit)
 
 
 class AskRequest(Frozen):
+    """`record` off keeps a refused question out of the gaps."""
+
     question: str
     filters: Filters = Filters()
+    record: bool = True
 
 
 class AddRequest(Frozen):
@@ -43,6 +75,7 @@ class Facets(Frozen):
     langs: tuple[Lang, ...]
     versions: tuple[str, ...]
     talks: tuple[Talk, ...]
+    sources: int
 
 
 class Published(Frozen):

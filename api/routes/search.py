@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import date as Date  # noqa: N812
 from typing import Annotated
 
-from fastapi import APIRouter, Query as Parameter
+from fastapi import APIRouter
+from fastapi import Query as Parameters
 
-from api.base import Gap, MarkedHit
+from api.base import MarkedHit
 from api.dependencies import Library, Reader, Work
-from api.messages import AskRequest, Facets
-from kb.types import Answer, Filters, Kind, Lang, Query
+from api.messages import AskRequest, Facets, SearchParameters
+from kb.types import Answer, Gap, Query
 
 router = APIRouter(prefix="/v1", tags=["search"], dependencies=[Reader])
 
 
 @router.get("/search", operation_id="search")
 async def search(
-    library: Library,
-    work: Work,
-    q: str,
-    kind: Annotated[list[Kind], Parameter()] = [],
-    lang: Annotated[list[Lang], Parameter()] = [],
-    talk: Annotated[list[str], Parameter()] = [],
-    source: Annotated[list[str], Parameter()] = [],
-    version: Annotated[list[str], Parameter()] = [],
-    since: Date | None = None,
-    until: Date | None = None,
-    limit: Annotated[int, Parameter(ge=1, le=100)] = 10,
+    library: Library, work: Work, parameters: Annotated[SearchParameters, Parameters()]
 ) -> list[MarkedHit]:
-    """The passages that answer `q` best. A filter given twice means either; different filters must all hold."""
-    filters = Filters(
-        kinds=tuple(kind),
-        langs=tuple(lang),
-        talks=tuple(talk),
-        sources=tuple(source),
-        versions=tuple(version),
-        since=since,
-        until=until,
-    )
-    return await work.run(lambda: library.search(Query(text=q, filters=filters, limit=limit)))
+    """The passages that answer `q` best."""
+    return await work.run(lambda: library.search(parameters.query))
 
 
 @router.post("/search", operation_id="searchByBody")
@@ -51,7 +32,7 @@ async def search_by_body(library: Library, work: Work, query: Query) -> list[Mar
 @router.post("/ask", operation_id="ask")
 async def ask(library: Library, work: Work, request: AskRequest) -> Answer:
     """An answer with numbered citations, or a refusal (`refused`), which is a result and no error."""
-    return await work.run(lambda: library.ask(request.question, request.filters))
+    return await work.run(lambda: library.ask(request.question, request.filters, record=request.record))
 
 
 @router.get("/facets", operation_id="listFacets")

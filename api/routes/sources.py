@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Path as PathParameter
+from fastapi import APIRouter
+from fastapi import Path as PathParameter
 from fastapi.responses import FileResponse, StreamingResponse
 
 from api.dependencies import Library, Owner, Reader, Work
@@ -46,24 +47,24 @@ async def rebuild_index(library: Library, work: Work) -> StreamingResponse:
     return _streamed(work.batch(library.rebuild))
 
 
-@router.get("/{name}", operation_id="getSource")
-async def get_source(library: Library, work: Work, name: str) -> Document:
-    """A source with all its segments; `name` is its id, or anything that names it alone."""
-    return await work.run(lambda: library.show(name))
-
-
-@router.delete("/{name}", operation_id="removeSource", dependencies=[Owner])
-async def remove_source(library: Library, work: Work, name: str) -> Change:
-    return await work.run(lambda: library.remove(name))
-
-
-@router.get("/{name}/pages/{number}.webp", operation_id="getPageImage", response_class=FileResponse)
+@router.get("/{name:path}/pages/{number}.webp", operation_id="getPageImage", response_class=FileResponse)
 async def get_page_image(
     library: Library, work: Work, name: str, number: Annotated[int, PathParameter(ge=1, le=100_000)]
 ) -> FileResponse:
     """The picture of a deck's page."""
     image = await work.run(lambda: library.page_image(name, number))
     return FileResponse(image, media_type="image/webp", headers={"Cache-Control": "private, max-age=3600"})
+
+
+@router.get("/{name:path}", operation_id="getSource")
+async def get_source(library: Library, work: Work, name: str) -> Document:
+    """A source with all its segments; `name` is its id, or anything that names it alone."""
+    return await work.run(lambda: library.show(name))
+
+
+@router.delete("/{name:path}", operation_id="removeSource", dependencies=[Owner])
+async def remove_source(library: Library, work: Work, name: str) -> Change:
+    return await work.run(lambda: library.remove(name))
 
 
 def _absolute(path: str) -> Path:

@@ -1,0 +1,34 @@
+"""Arguments and options that several commands take."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class KindName(StrEnum):
+    """The values of `kb.types.Kind`, without the import of pydantic; a test holds them equal."""
+
+    RECORDING = "recording"
+    CAPTIONS = "captions"
+    DECK = "deck"
+    NOTE = "note"
+
+
+class LangName(StrEnum):
+    ZH = "zh"
+    EN = "en"
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Name = Annotated[str, typer.Argument(help="Id, file, file name or title of a source.", show_default=False)]
+Kinds = Annotated[list[KindName] | None, typer.Option("--kind", help="Only this kind.")]
+Langs = Annotated[list[LangName] | None, typer.Option("--lang", help="Only sources in this language.")]
+Talks = Annotated[list[str] | None, typer.Option("--talk", help="Only this talk, by its id.")]
+Sources = Annotated[list[str] | None, typer.Option("--source", help="Only this source.")]
+Versions = Annotated[list[str] | None, typer.Option("--version", help="Only what speaks of this version.")]
+Since = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Not older than this day.")]
+Until = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Not newer than this day.")]

@@ -1,0 +1,162 @@
+"""The same library behind the service that owns it: `RemoteLibrary` speaks HTTP, `connect` chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from pydantic import TypeAdapter, ValidationError
+
+from api.base import EVERYTHING, KnowledgeBase, MarkedHit, OnProgress, unwatched
+from api.problems import error_of
+from kb.errors import KBError, LibraryBusy
+from kb.settings import Settings
+from kb.types import Answer, Article, Change, Document, Filters, Gap, Lang, Query, SourceEntry, Talk
+
+if TYPE_CHECKING:
+    import httpx
+
+_TIMEOUT = 600.0  # seconds; a language model may write for minutes
+_HITS = TypeAdapter(list[MarkedHit])
+_ENTRIES = TypeAdapter(list[SourceEntry])
+_GAPS = TypeAdapter(list[Gap])
+_TALKS = TypeAdapter(list[Talk])
+_ARTICLES = TypeAdapter(list[Article])
+
+
+def connect(settings: Settings) -> KnowledgeBase:
+    """The library of `settings.home`: through its service where one runs, else opened in this process."""
+    from index.library import running_service
+
+    service = running_service(settings.home)
+    if service is not None:
+        return RemoteLibrary(service.url, service.token)
+    from api.service import open_service
+
+    return open_service(settings)
+
+
+class RemoteLibrary:
+    """`KnowledgeBase` over HTTP. Every call raises what the service raised, and `LibraryBusy` if it does not answer."""
+
+    def __init__(self, url: str, token: str) -> None:
+        import httpx
+
+        self._url = url
+        self._client = httpx.Client(
+            base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=_TIMEOUT, trust_env=False
+        )
+
+    def add(self, paths: Sequence[Path], on_progress: OnProgress = unwatched) -> Iterator[Change]:
+        absolute = [str(path.absolute()) for path in paths]
+        return self._batch("/v1/sources", {"paths": absolute}, on_progress)
+
+    def sync(self, folder: Path, on_progress: OnProgress = unwatched) -> Iterator[Change]:
+        return self._batch("/v1/sources/sync", {"folder": str(folder.absolute())}, on_progress)
+
+    def rebuild(self, on_progress: OnProgress = unwatched) -> Iterator[Change]:
+        return self._batch("/v1/sources/rebuild", {}, on_progress)
+
+    def remove(self, name: str) -> Change:
+        return Change.model_validate_json(self._call("DELETE", f"/v1/sources/{_segment(name)}"))
+
+    def sources(self) -> list[SourceEntry]:
+        return _ENTRIES.validate_json(self._call("GET", "/v1/sources"))
+
+    def show(self, name: str) -> Document:
+        return Document.model_validate_json(self._call("GET", f"/v1/sources/{_segment(name)}"))
+
+    def search(self, query: Query) -> list[MarkedHit]:
+        return _HITS.validate_json(self._call("POST", "/v1/search", query.model_dump(mode="json")))
+
+    def ask(self, question: str, filters: Filters = EVERYTHING, *, record: bool = True) -> Answer:
+        request = {"question": question, "filters": filters.model_dump(mode="json"), "record": record}
+        return Answer.model_validate_json(self._call("POST", "/v1/ask", request))
+
+    def gaps(self) -> list[Gap]:
+        return _GAPS.validate_json(self._call("GET", "/v1/gaps"))
+
+    def talks(self) -> list[Talk]:
+        return _TALKS.validate_json(self._call("GET", "/v1/talks"))
+
+    def write(self, talk: str, lang: Lang | None = None) -> Article:
+        return Article.model_validate_json(self._call("POST", "/v1/articles", {"talk": talk, "lang": lang}))
+
+    def articles(self) -> list[Article]:
+        return _ARTICLES.validate_json(self._call("GET", "/v1/articles"))
+
+    def publish(self, slug: str) -> list[Path]:
+        from api.messages import Published
+
+        body = self._call("POST", f"/v1/articles/{_segment(slug)}/publish")
+        return [Path(file) for file in Published.model_validate_json(body).files]
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> bytes:
+        import httpx
+
+        try:
+            response = self._client.request(method, path, json=body)
+        except httpx.HTTPError as error:
+            raise self._silent(error) from error
+        if not response.is_success:
+            raise self._problem(response)
+        return response.content
+
+    def _batch(self, path: str, body: Mapping[str, Any], on_progress: OnProgress) -> Iterator[Change]:
+        import httpx
+
+        from api.messages import BatchEvent
+
+        try:
+            with self._client.stream("POST", path, json=body) as response:
+                if not response.is_success:
+                    response.read()
+                    raise self._problem(response)
+                for line in _lines(response.iter_bytes()):
+                    event = BatchEvent.model_validate_json(line)
+                    if event.progress:
+                        on_progress(event.progress)
+                    if event.change:
+                        yield event.change
+                    if event.problem:
+                        raise _error(event.problem)
+        except httpx.HTTPError as error:
+            raise self._silent(error) from error
+
+    def _silent(self, error: Exception) -> KBError:
+        return LibraryBusy(
+            f"the service that owns this library does not answer ({error})",
+            where=self._url,
+            remedy="Stop it, or start it again with `kb serve`",
+        )
+
+    def _problem(self, response: httpx.Response) -> KBError:
+        from api.errors import ProblemDetails
+
+        try:
+            return _error(ProblemDetails.model_validate_json(response.content))
+        except ValidationError:
+            return KBError(f"the service answered {response.status_code} without a reason", where=self._url)
+
+
+def _error(problem: Any) -> KBError:  # noqa: ANN401
+    return error_of(problem.type)(problem.detail, where=problem.where, remedy=problem.remedy)
+
+
+def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Lines end at `\\n` alone: JSON may hold U+2028, at which `iter_lines` would cut."""
+    rest = b""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+    if rest:
+        yield rest
+
+
+def _segment(name: str) -> str:
+    return quote(name, safe="")

@@ -1,0 +1,119 @@
+"""What the commands share: settings, the library behind them, batches, filters, JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import typer
+
+from api.problems import OK, SOME_FAILED
+from kb.errors import BadRequest
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from api.base import KnowledgeBase, OnProgress
+    from kb.settings import Settings
+    from kb.types import Change, Filters
+
+
+def settings_of(context: typer.Context) -> Settings:
+    from pydantic import ValidationError
+
+    from kb.settings import Settings
+
+    try:
+        return Settings() if context.obj is None else Settings(home=context.obj)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        name = "KB_" + "_".join(map(str, fault["loc"])).upper()
+        raise BadRequest(fault["msg"], where=name, remedy="docs/settings.md lists what it can be") from error
+
+
+@contextmanager
+def library_of(context: typer.Context) -> Iterator[KnowledgeBase]:
+    """The library: through the service that owns it where one runs, else opened here."""
+    from api.remote import connect
+
+    library = connect(settings_of(context))
+    try:
+        yield library
+    finally:
+        library.close()
+
+
+def run_batch(
+    context: typer.Context,
+    title: str,
+    start: Callable[[KnowledgeBase, OnProgress], Iterable[Change]],
+    *,
+    json: bool,
+) -> None:
+    """Run a batch with a progress bar, tell what became of each file, and exit with 1 if one failed."""
+    from api import progress
+
+    changes = []
+    with library_of(context) as library, progress.bar(title) as report:
+        for change in start(library, report):
+            changes.append(change)
+            if not json:
+                progress.show_change(change)
+    if json:
+        print_json(changes)
+    else:
+        progress.show_total(changes)
+    if any(change.outcome == "failed" for change in changes):
+        exit_with(SOME_FAILED)
+
+
+def filters_of(
+    kind: Sequence[str] | None,
+    lang: Sequence[str] | None,
+    talk: Sequence[str] | None,
+    source: Sequence[str] | None,
+    version: Sequence[str] | None,
+    since: datetime | None,
+    until: datetime | None,
+) -> Filters:
+    from kb.types import Filters
+
+    return Filters.model_validate(
+        {
+            "kinds": kind or (),
+            "langs": lang or (),
+            "talks": talk or (),
+            "sources": source or (),
+            "versions": version or (),
+            "since": since and since.date(),
+            "until": until and until.date(),
+        }
+    )
+
+
+def print_json(value: BaseModel | Sequence[BaseModel] | Sequence[str]) -> None:
+    from pydantic_core import to_json
+
+    sys.stdout.buffer.write(to_json(value, indent=2) + b"\n")
+    sys.stdout.flush()
+
+
+def exit_with(code: int) -> None:
+    if code != OK:
+        raise typer.Exit(code)
+
+
+def report_fault(error: Exception) -> None:
+    """Tell of a fault of our own, and keep its traceback in a file for whoever mends it."""
+    import tempfile
+    import traceback
+
+    from api.console import note
+
+    with tempfile.NamedTemporaryFile("w", prefix="kb-fault-", suffix=".txt", delete=False, encoding="utf-8") as file:
+        traceback.print_exception(error, file=file)
+    note(f"Error: this is a fault of kb: {type(error).__name__}: {error}", "bold red")
+    note(f"Its details are in {file.name}; please report it.")

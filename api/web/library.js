@@ -1,0 +1,125 @@
+// Calls of the service, and how a source and a place in it look. Everything foreign enters the page as text.
+
+import { say } from "./text.js";
+
+export function el(tag, properties = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "text") node.textContent = value;
+    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+export class Problem extends Error {
+  constructor(body) {
+    super(body.detail || body.title);
+    this.remedy = body.remedy || "";
+  }
+}
+
+function headers() {
+  const key = sessionStorage.getItem("key");
+  return key ? { Authorization: `Bearer ${key}` } : {};
+}
+
+export async function call(path, body, signal) {
+  const options = { headers: headers(), signal };
+  if (body) {
+    options.method = "POST";
+    options.headers["Content-Type"] = "application/json";
+    options.body = JSON.stringify(body);
+  }
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem({ detail: say("offline") });
+  }
+  if (response.status === 401) {
+    await askForKey();
+    return call(path, body, signal);
+  }
+  if (!response.ok) throw new Problem(await response.json().catch(() => ({ detail: response.statusText })));
+  return response.json();
+}
+
+function askForKey() {
+  const dialog = document.getElementById("key");
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      sessionStorage.setItem("key", document.getElementById("secret").value);
+      resolve();
+    }, { once: true });
+    if (!dialog.open) dialog.showModal();
+  });
+}
+
+// An image of a page. With a key it is fetched, because an <img> carries no header.
+export function pageImage(sourceId, number, alt) {
+  const path = `/v1/sources/${encodeURIComponent(sourceId)}/pages/${number}.webp`;
+  const image = el("img", { alt, loading: "lazy", class: "slide" });
+  image.addEventListener("error", () => image.remove());
+  if (!sessionStorage.getItem("key")) image.src = path;
+  else fetch(path, { headers: headers() }).then((r) => (r.ok ? r.blob() : Promise.reject(r))).then(
+    (blob) => { image.src = URL.createObjectURL(blob); }, () => image.remove());
+  return image;
+}
+
+const moment = (ms) => {
+  const seconds = Math.floor(ms / 1000);
+  const [h, m, s] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  return (h ? `${h}:${String(m).padStart(2, "0")}` : `${m}`) + `:${String(s).padStart(2, "0")}`;
+};
+
+export function place(locator) {
+  if (locator.type === "time") return `${moment(locator.start_ms)}–${moment(locator.end_ms)}`;
+  if (locator.type === "page") return say("page", locator.number) + (locator.label ? ` (${locator.label})` : "");
+  const lines = locator.line_start === locator.line_end ? say("line", locator.line_start) : say("lines", locator.line_start, locator.line_end);
+  return [...locator.heading_path.slice(-2), lines].join(" › ");
+}
+
+export function fragment(locator) {
+  if (locator.type === "time") return `t=${locator.start_ms}-${locator.end_ms}`;
+  if (locator.type === "page") return `page=${locator.number}`;
+  return `L${locator.line_start}-${locator.line_end}`;
+}
+
+export const isWeb = (href) => /^https?:\/\//i.test(href);
+
+// Where a citation leads: out to the published place, or to the page that shows the source here.
+export function target(href, sourceId, locator) {
+  if (isWeb(href)) return { href, target: "_blank", rel: "noopener noreferrer external" };
+  return { href: `/source/${encodeURIComponent(sourceId)}#${fragment(locator)}` };
+}
+
+export function facts(source, locator) {
+  return [
+    locator ? place(locator) : "", say(`${source.kind}One`), source.lang === "und" ? "" : say(source.lang),
+    source.date || "", source.version ? `v${source.version.replace(/^v/, "")}` : "",
+  ].filter(Boolean).join(" · ");
+}
+
+// `text` with the spans in `marks` (code points) as <mark>.
+export function marked(text, marks) {
+  const points = Array.from(text);
+  const pieces = [];
+  let at = 0;
+  for (const [start, end] of marks) {
+    if (start < at) continue;
+    pieces.push(points.slice(at, start).join(""), el("mark", { text: points.slice(start, end).join("") }));
+    at = end;
+  }
+  pieces.push(points.slice(at).join(""));
+  return pieces;
+}
+
+export function problemCard(error) {
+  return el("div", { class: "card problem", role: "alert" },
+    el("h2", { text: say("failed") }), el("p", { text: error.message }),
+    error.remedy ? el("p", { class: "dim", text: error.remedy }) : null);
+}

@@ -1,0 +1,216 @@
+// The search page: one box, two verbs, filters; its whole state stands in the address.
+
+import { bilingual, say } from "./text.js";
+import { call, el, facts, isWeb, marked, pageImage, problemCard, target } from "./library.js";
+
+const $ = (id) => document.getElementById(id);
+const KINDS = ["note", "deck", "captions", "recording"];
+let shown = null; // { mode, data, ms } or { error }
+let library = null;
+let running = null;
+
+// --- state in the address ---
+
+const state = () => {
+  const params = new URLSearchParams(location.search);
+  return {
+    q: params.get("q") || "", mode: params.get("mode") === "ask" ? "ask" : "search",
+    kinds: params.getAll("kind").filter((kind) => KINDS.includes(kind)),
+    lang: params.get("lang") || "", talk: params.get("talk") || "", version: params.get("version") || "",
+  };
+};
+
+function fromForm(mode) {
+  const params = new URLSearchParams();
+  if ($("question").value.trim()) params.set("q", $("question").value.trim());
+  if (mode === "ask") params.set("mode", "ask");
+  for (const box of $("kinds").querySelectorAll("input:checked")) params.append("kind", box.value);
+  for (const name of ["lang", "talk", "version"]) if ($(name).value) params.set(name, $(name).value);
+  return params;
+}
+
+function go(mode) {
+  const address = `?${fromForm(mode)}`;
+  if (address === location.search || (address === "?" && !location.search)) run();
+  else { history.pushState(null, "", address === "?" ? "/" : address); run(); }
+}
+
+const filters = (s) => ({
+  kinds: s.kinds, langs: s.lang ? [s.lang] : [], talks: s.talk ? [s.talk] : [], versions: s.version ? [s.version] : [],
+});
+
+// --- asking ---
+
+async function run() {
+  const s = state();
+  $("question").value = s.q;
+  drawFilters();
+  running?.abort();
+  document.title = s.q ? `${s.q} – vLLM Notes KB` : "vLLM Notes KB";
+  if (!s.q) { shown = null; draw(); return; }
+  const mine = running = new AbortController();
+  $("status").textContent = say(s.mode === "ask" ? "thinking" : "working");
+  document.body.setAttribute("aria-busy", "true");
+  const started = performance.now();
+  try {
+    const data = s.mode === "ask"
+      ? await call("/v1/ask", { question: s.q, filters: filters(s) }, mine.signal)
+      : await call("/v1/search", { text: s.q, filters: filters(s), limit: 10 }, mine.signal);
+    shown = { mode: s.mode, data, ms: Math.round(performance.now() - started) };
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    shown = { error };
+  }
+  if (mine === running) { document.body.removeAttribute("aria-busy"); draw(); }
+}
+
+// --- drawing ---
+
+function drawFilters() {
+  const s = state();
+  const options = (select, any, pairs, value) => {
+    select.replaceChildren(el("option", { value: "", text: any }), ...pairs.map(([v, t]) => el("option", { value: v, text: t })));
+    select.value = value;
+    select.closest("label").hidden = pairs.length < 2 && !value;
+  };
+  const kinds = KINDS.filter((kind) => !library || library.kinds.includes(kind) || s.kinds.includes(kind));
+  $("kinds").replaceChildren($("kinds").querySelector("legend"), ...kinds.map((kind) => el("label", { class: "chip" },
+    el("input", { type: "checkbox", value: kind, checked: s.kinds.includes(kind), onchange: refilter }), el("span", { text: say(kind) }))));
+  options($("lang"), say("anyLang"), ["zh", "en"].map((lang) => [lang, say(lang)]), s.lang);
+  options($("talk"), say("anyTalk"), (library?.talks || []).map((talk) => [talk.id, talk.title]), s.talk);
+  options($("version"), say("anyVersion"), (library?.versions || []).map((v) => [v, `v${v.replace(/^v/, "")}`]), s.version);
+  $("clear").hidden = !(s.kinds.length || s.lang || s.talk || s.version);
+}
+
+function draw() {
+  $("question").placeholder = say("placeholder");
+  drawFilters();
+  hideQuote();
+  const [answer, results, status] = [$("answer"), $("results"), $("status")];
+  answer.replaceChildren();
+  results.replaceChildren();
+  answer.hidden = !shown;
+  document.body.classList.toggle("fresh", !shown);
+  drawWelcome();
+  status.textContent = "";
+  if (!shown) return;
+  if (shown.error) return answer.replaceChildren(problemCard(shown.error));
+  if (shown.mode === "ask") return drawAnswer(shown.data);
+  answer.hidden = true;
+  status.textContent = shown.data.length ? say("found", shown.data.length, shown.ms) : say("none");
+  results.replaceChildren(...shown.data.map(hitCard));
+}
+
+function drawWelcome() {
+  const welcome = $("welcome");
+  welcome.hidden = Boolean(shown) || !library;
+  if (welcome.hidden) return;
+  const line = el("p", { class: "dim", text: library.sources ? say("library", library.sources) : say("empty") });
+  const talks = library.talks.map((talk) => el("li", {}, el("a", { href: `/?q=${encodeURIComponent(talk.title)}&talk=${encodeURIComponent(talk.id)}`, text: talk.title }),
+    el("span", { class: "dim", text: [talk.date, ...talk.speakers].filter(Boolean).join(" · ") })));
+  welcome.replaceChildren(line, ...(talks.length ? [el("h2", { text: say("talks") }), el("ul", {}, ...talks)] : []));
+}
+
+function hitCard(hit) {
+  return card({ ...hit, sourceId: hit.source.id, title: hit.source.title, source: hit.source, body: marked(hit.quote, hit.marks) },
+    hit.twins.length ? el("p", { class: "dim", text: say("more", hit.twins.length) }) : null);
+}
+
+const citationCard = (c) => card({ ...c, sourceId: c.source_id, source: c, body: [c.quote], n: c.n });
+
+function card(item, after = null) {
+  const link = target(item.href, item.sourceId, item.locator);
+  const image = item.thumbnail && item.locator.type === "page"
+    ? pageImage(item.sourceId, item.locator.number, say("slide", item.locator.number)) : null;
+  return el("li", { class: `card hit${image ? " pictured" : ""}`, id: item.n ? `citation-${item.n}` : null },
+    el("div", {},
+      el("h3", {}, item.n ? el("span", { class: "number", text: item.n }) : null, el("a", { ...link, class: "open", text: item.title })),
+      el("p", { class: "facts", text: facts(item.source, item.locator) }),
+      el("blockquote", { lang: item.source.lang === "und" ? null : item.source.lang }, ...item.body),
+      isWeb(item.href) ? el("p", { class: "address", text: decode(item.href) }) : null, after),
+    image ? el("a", { ...link, tabindex: "-1", "aria-hidden": "true" }, image) : null);
+}
+
+function decode(href) {
+  try { return decodeURI(href); } catch { return href; }
+}
+
+function drawAnswer(answer) {
+  const citations = answer.refused ? answer.refused.nearest : answer.citations;
+  const box = el("div", { class: `card answer${answer.refused ? " refused" : ""}` },
+    el("h2", { text: say(answer.refused ? "refused" : "answer") }));
+  if (answer.refused) box.append(el("p", { text: answer.refused.reason }));
+  else box.append(...answerText(answer), el("p", { class: "dim", text: say(answer.mode) }));
+  const list = el("ol", { class: "results" }, ...citations.map(citationCard));
+  $("answer").replaceChildren(box, ...(citations.length ? [el("h2", { class: "section", text: say(answer.refused ? "nearest" : "citations") }), list] : []));
+  $("status").textContent = answer.refused ? "" : say("answered", citations.length);
+}
+
+// Paragraphs whose markers [n] become buttons that show the quote; a number without a citation stays text.
+function answerText(answer) {
+  const byNumber = new Map(answer.citations.map((c) => [String(c.n), c]));
+  return answer.text.split(/\n{2,}/).map((paragraph) => el("p", { class: "prose", lang: answer.lang === "und" ? null : answer.lang },
+    ...paragraph.split(/(\[\d+\])/).map((piece) => {
+      const citation = /^\[\d+\]$/.test(piece) ? byNumber.get(piece.slice(1, -1)) : null;
+      return citation ? marker(citation) : piece;
+    })));
+}
+
+function marker(citation) {
+  const show = (event) => showQuote(event.currentTarget, citation);
+  return el("button", {
+    type: "button", class: "marker", text: citation.n, "aria-describedby": "quote", "aria-label": `${say("citations")} ${citation.n}`,
+    onmouseenter: show, onfocus: show, onmouseleave: hideQuote, onblur: hideQuote,
+    onclick: () => { const item = $(`citation-${citation.n}`); item.scrollIntoView({ block: "center" }); item.querySelector(".open").focus(); },
+  });
+}
+
+function showQuote(anchor, citation) {
+  const quote = $("quote");
+  quote.replaceChildren(el("strong", { text: citation.title }), el("span", { class: "facts", text: facts(citation, citation.locator) }), el("q", { text: citation.quote }));
+  quote.hidden = false;
+  const at = anchor.getBoundingClientRect();
+  const left = Math.max(12, Math.min(at.left - 24, innerWidth - quote.offsetWidth - 12));
+  const above = at.top - quote.offsetHeight - 8;
+  quote.style.left = `${left}px`;
+  quote.style.top = `${above > 12 ? above : at.bottom + 8}px`;
+}
+
+function hideQuote() { $("quote").hidden = true; }
+
+// --- listening ---
+
+function refilter() { go(state().mode); }
+
+$("form").addEventListener("submit", (event) => { event.preventDefault(); go(event.submitter?.value || "search"); });
+$("question").addEventListener("keydown", (event) => {
+  if (event.isComposing || event.key !== "Enter") return; // Enter that ends a Chinese input is no order
+  event.preventDefault();
+  go(event.ctrlKey || event.metaKey ? "ask" : "search");
+});
+for (const name of ["lang", "talk", "version"]) $(name).addEventListener("change", refilter);
+$("clear").addEventListener("click", () => {
+  for (const box of $("kinds").querySelectorAll("input")) box.checked = false;
+  for (const name of ["lang", "talk", "version"]) $(name).value = "";
+  refilter();
+});
+addEventListener("popstate", run);
+addEventListener("scroll", hideQuote, { passive: true });
+
+document.addEventListener("keydown", (event) => {
+  const links = [...document.querySelectorAll("a.open")];
+  const at = links.indexOf(document.activeElement);
+  const inField = document.activeElement.matches("input, select, textarea");
+  if (event.key === "/" && !inField) { event.preventDefault(); $("question").focus(); $("question").select(); }
+  else if (event.key === "Escape") { hideQuote(); document.activeElement.blur(); }
+  else if (event.key === "ArrowDown" && links.length && (at >= 0 || document.activeElement === $("question") || document.activeElement === document.body)) {
+    event.preventDefault(); links[Math.min(at + 1, links.length - 1)].focus();
+  } else if (event.key === "ArrowUp" && at >= 0) {
+    event.preventDefault(); (at ? links[at - 1] : $("question")).focus();
+  }
+});
+
+bilingual(() => draw());
+$("question").focus();
+run();
+call("/v1/facets").then((data) => { library = data; drawFilters(); drawWelcome(); }, () => {});

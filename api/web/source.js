@@ -1,0 +1,83 @@
+// One source: its segments with their places; the cited one is marked and scrolled to.
+
+import { bilingual, say } from "./text.js";
+import { call, el, facts, isWeb, pageImage, place, problemCard } from "./library.js";
+
+const $ = (id) => document.getElementById(id);
+const sourceId = decodeURIComponent(location.pathname.split("/")[2] || "");
+let shown = null;
+
+// Whether the address names this place: a stretch of time, a page, or lines.
+function isCited(locator) {
+  const hash = location.hash.slice(1);
+  const span = (pattern) => { const found = pattern.exec(hash); return found ? [Number(found[1]), Number(found[2] ?? found[1])] : null; };
+  if (locator.type === "time") { const s = span(/^t=(\d+)-(\d+)$/); return Boolean(s) && locator.start_ms < s[1] && locator.end_ms > s[0]; }
+  if (locator.type === "page") { const s = span(/^page=(\d+)$/); return Boolean(s) && locator.number === s[0]; }
+  const s = span(/^L(\d+)(?:-(\d+))?$/);
+  return Boolean(s) && locator.line_start <= s[1] && locator.line_end >= s[0];
+}
+
+function draw() {
+  if (!shown) return;
+  const { source, segments, dropped, pages } = shown;
+  document.title = `${source.title} – vLLM Notes KB`;
+  $("head").replaceChildren(
+    el("h1", { text: source.title }),
+    el("p", { class: "facts", text: [facts(source), say("segments", segments.length), source.licence].filter(Boolean).join(" · ") }),
+    isWeb(source.url || "") ? el("p", {}, el("a", { href: source.url, target: "_blank", rel: "noopener noreferrer external", text: say("original") })) : "");
+  const groups = [];
+  let group = null;
+  for (const segment of segments) {
+    const key = segment.locator.type === "page" ? `p${segment.locator.number}` : segment.locator.type === "mark" ? segment.locator.heading_path.join("\n") : "time";
+    if (!group || group.key !== key) groups.push(group = { key, locator: segment.locator, segments: [] });
+    group.segments.push(segment);
+  }
+  $("segments").replaceChildren(...groups.map((g) => drawGroup(g, source, pages)));
+  const details = $("dropped");
+  details.hidden = !dropped.length;
+  details.querySelector("summary").textContent = say("left", dropped.length);
+  details.querySelector("ul").replaceChildren(...dropped.map((d) => el("li", { text: `${d.where}: ${d.what}: ${d.reason}` })));
+  cite();
+}
+
+function drawGroup(group, source, pages) {
+  const { locator, segments } = group;
+  const heading = locator.type === "page" ? say("slide", locator.number) + (locator.label ? ` (${locator.label})` : "")
+    : locator.type === "mark" ? locator.heading_path.join(" › ") : "";
+  const image = locator.type === "page" && pages ? pageImage(source.id, locator.number, say("slide", locator.number)) : null;
+  return el("section", { class: "group" }, heading ? el("h2", { text: heading }) : null, image, ...segments.map(drawSegment));
+}
+
+function drawSegment(segment) {
+  const locator = segment.locator;
+  const label = locator.type === "page" ? "" : locator.type === "time" ? place(locator).split("–")[0]
+    : `${locator.line_start}`;
+  const notes = [say(segment.role), ...[...segment.flags].map((flag) => say(flag))].filter(Boolean).join(" · ");
+  const verbatim = ["code", "table", "math"].includes(segment.role);
+  return el("div", { class: `segment ${segment.role}`, "data-order": segment.order },
+    el("span", { class: "where", text: label, title: place(locator) }),
+    el("div", {}, notes ? el("span", { class: "badge", text: notes }) : null,
+      el(verbatim ? "pre" : "p", { lang: segment.lang === "und" ? null : segment.lang, text: segment.text })));
+}
+
+function cite() {
+  let first = null;
+  for (const segment of shown.segments) {
+    const node = document.querySelector(`[data-order="${segment.order}"]`);
+    const cited = isCited(segment.locator);
+    node.classList.toggle("cited", cited);
+    if (cited) { node.setAttribute("aria-label", say("cited")); node.setAttribute("role", "region"); node.tabIndex = -1; first ??= node; }
+  }
+  if (first) { first.scrollIntoView({ block: "center" }); first.focus({ preventScroll: true }); }
+}
+
+$("back").addEventListener("click", (event) => { if (history.length > 1 && document.referrer.startsWith(location.origin)) { event.preventDefault(); history.back(); } });
+addEventListener("hashchange", cite);
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape") $("back").click();
+  if (event.key === "/") { event.preventDefault(); location.assign("/"); }
+});
+
+bilingual(draw);
+call(`/v1/sources/${encodeURIComponent(sourceId)}`).then((data) => { shown = data; draw(); },
+  (error) => $("segments").replaceChildren(problemCard(error)));
