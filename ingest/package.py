@@ -1,0 +1,181 @@
+"""The zip that a PPTX is: checked against bombs, and repaired so that a broken part costs one slide at most.
+
+The copy made here holds sound parts only: what is missing or malformed is left out together with the relations that
+lead to it, and a broken slide becomes an empty one, so that page numbers stay absolute (PITFALLS 15).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from lxml import etree
+
+from kb.errors import LimitExceeded, UnreadableSource
+from kb.types import Dropped
+
+_ENTRIES = 50_000
+_INFLATED = 512 * 2**20  # bytes of XML in a deck; a thousand dense slides stay below a tenth of it
+_INFLATED_MEDIA = 8 * 2**30  # bytes of all parts
+_PICTURE = 256 * 2**20  # bytes; a larger part is a film, and no rendering needs it
+_RATIO = 200  # of a part above a mebibyte; XML of real decks shrinks 10 to 50 times
+_CONTENT_TYPES = "[Content_Types].xml"
+_PRESENTATION = "ppt/presentation.xml"
+_RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_EMPTY_SLIDE = (
+    b'<p:sld xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" '
+    b'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
+    b'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><p:cSld><p:spTree>'
+    b'<p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/></p:spTree></p:cSld>'
+    b"</p:sld>"
+)
+_EMPTY_RELATIONS = b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"/>'
+_RAISED_BY_ZIPFILE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
+
+
+@dataclass
+class _Package:
+    parts: dict[str, bytes] = field(default_factory=dict)  # XML in full, others empty
+    broken: dict[str, str] = field(default_factory=dict)  # part → reason
+    dropped: list[Dropped] = field(default_factory=list)
+
+
+def sound_copy(path: Path, copy: IO[bytes], *, rendering: bool = False) -> tuple[Dropped, ...]:
+    """Write a deck that opens to `copy`; what had to be left out of it.
+
+    Args:
+        path: a PPTX file.
+        copy: where the copy goes, rewound at the end.
+        rendering: copy pictures, too, and drop what a renderer would fetch from elsewhere.
+
+    Raises:
+        UnreadableSource: if the file is no zip or no PowerPoint deck.
+        LimitExceeded: if it is a zip bomb.
+    """
+    package = _Package()
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _check(archive, path)
+            _load(archive, package)
+            if _PRESENTATION not in package.parts or _CONTENT_TYPES not in package.parts:
+                raise zipfile.BadZipFile("it holds no presentation")
+            _repair(package, local=rendering)
+            with zipfile.ZipFile(copy, "w", zipfile.ZIP_STORED) as target:
+                for name, content in package.parts.items():
+                    target.writestr(name, content if content or not rendering else _picture(archive, name))
+    except zipfile.BadZipFile as error:
+        what, remedy = f"this is no PPTX file ({error})", "Open it in PowerPoint or LibreOffice and save it as .pptx"
+        raise UnreadableSource(what, where=str(path), remedy=remedy) from error
+    copy.seek(0)
+    return tuple(package.dropped)
+
+
+def _picture(archive: zipfile.ZipFile, name: str) -> bytes:
+    try:
+        entry = archive.getinfo(name)
+        return archive.read(entry) if entry.file_size <= _PICTURE else b""
+    except (KeyError, *_RAISED_BY_ZIPFILE):
+        return b""
+
+
+def _check(archive: zipfile.ZipFile, path: Path) -> None:
+    entries = archive.infolist()
+    remedy = "Check where the file comes from; a deck is never like this"
+    if len(entries) > _ENTRIES:
+        raise LimitExceeded(
+            f"the deck holds {len(entries)} files, more than {_ENTRIES}", where=str(path), remedy=remedy
+        )
+    text = sum(entry.file_size for entry in entries if _is_xml(entry.filename))
+    everything = sum(entry.file_size for entry in entries)
+    if text > _INFLATED or everything > _INFLATED_MEDIA:
+        what = f"the deck would inflate to {everything // 2**20} MiB, {text // 2**20} of them XML"
+        raise LimitExceeded(what, where=str(path), remedy=remedy)
+    for entry in entries:
+        if entry.file_size > 2**20 and entry.file_size > _RATIO * max(1, entry.compress_size):
+            what = f"{entry.filename} would inflate more than {_RATIO} times, like a zip bomb"
+            raise LimitExceeded(what, where=str(path), remedy=remedy)
+
+
+def _is_xml(name: str) -> bool:
+    return name.endswith((".xml", ".rels"))
+
+
+def _load(archive: zipfile.ZipFile, package: _Package) -> None:
+    for entry in archive.infolist():
+        name = entry.filename
+        package.parts[name] = b""
+        if not _is_xml(name):
+            continue
+        try:
+            package.parts[name] = archive.read(entry)
+            _parse(package.parts[name])
+        except _RAISED_BY_ZIPFILE as error:
+            package.broken[name] = str(error)
+        except etree.XMLSyntaxError as error:
+            package.broken[name] = f"its XML is malformed ({error})"
+    for name in package.broken:
+        package.parts.pop(name, None)
+
+
+def _parse(content: bytes) -> etree._Element:
+    return etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
+
+
+def _repair(package: _Package, *, local: bool) -> None:
+    slides = {name: number for number, name in enumerate(_slides(package), start=1)}
+    for name, number in slides.items():
+        if name not in package.parts:
+            reason = package.broken.get(name, "its part is missing in the file")
+            package.dropped.append(Dropped(what="slide", where=f"P:{number}", reason=reason))
+            package.parts[name] = _EMPTY_SLIDE
+            package.parts[_relations_of(name)] = _EMPTY_RELATIONS
+    for name in [name for name in package.parts if name.endswith(".rels")]:
+        _drop_dead_relations(package, name, slides.get(_source_of(name)), local=local)
+
+
+def _slides(package: _Package) -> Iterator[str]:
+    """Part names of the slides in the order of the show, hidden ones included."""
+    relations = package.parts.get(_relations_of(_PRESENTATION), _EMPTY_RELATIONS)
+    targets = {relation.get("Id"): relation.get("Target", "") for relation in _parse(relations)}
+    for slide in _parse(package.parts[_PRESENTATION]).iterfind(".//{*}sldIdLst/{*}sldId"):
+        yield _resolve(_PRESENTATION, targets.get(slide.get(f"{{{_RELATIONS}}}id"), ""))
+
+
+def _drop_dead_relations(package: _Package, name: str, slide: int | None, *, local: bool) -> None:
+    source = _source_of(name)
+    relations = _parse(package.parts[name])
+    for relation in list(relations):
+        target, kind = relation.get("Target", ""), relation.get("Type", "").rpartition("/")[2]
+        if relation.get("TargetMode") == "External":
+            if local and kind != "hyperlink":
+                relations.remove(relation)
+            continue
+        part = _resolve(source, target)
+        if part in package.parts:
+            continue
+        relations.remove(relation)
+        if slide is not None:
+            reason = package.broken.get(part, f"{target or 'its part'} is missing in the file")
+            package.dropped.append(Dropped(what=kind or "part", where=f"P:{slide}", reason=reason))
+    package.parts[name] = etree.tostring(relations, xml_declaration=True, encoding="UTF-8", standalone=True)
+
+
+def _relations_of(name: str) -> str:
+    folder, _, file = name.rpartition("/")
+    return f"{folder}/_rels/{file}.rels".lstrip("/")
+
+
+def _source_of(relations: str) -> str:
+    folder, _, file = relations.rpartition("/")
+    return posixpath.join(posixpath.dirname(folder), file.removesuffix(".rels"))
+
+
+def _resolve(source: str, target: str) -> str:
+    if target.startswith("#"):  # a place in the part itself
+        return source
+    return posixpath.normpath(posixpath.join("/", posixpath.dirname(source), target)).lstrip("/")

@@ -1,0 +1,221 @@
+"""What stands on a slide, shape by shape, in the order of reading: texts, tables, charts, diagrams, pictures.
+
+Works on python-pptx slides and adds what that library has no interface for: formulas, alternative content, positions
+inside groups. The texts themselves are read later, all at once (`ingest.partition`).
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+from ingest.formula import linear
+from ingest.graphics import chart_text, diagram_text, table_text
+from ingest.placement import Placed, in_reading_order
+from kb.text import canonical
+from kb.types import Role
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+    from pptx.shapes.base import BaseShape
+    from pptx.slide import Slide
+    from pptx.table import _Cell
+    from pptx.text.text import _Paragraph
+
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_FORMULA = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
+_DIAGRAM_URI = "http://schemas.openxmlformats.org/drawingml/2006/diagram"
+_MONOSPACE = re.compile(r"mono|courier|consol|menlo|code|typewriter|terminal|fixedsys|hack", re.IGNORECASE)
+_FORMULA_FONT = "Cambria Math"  # PowerPoint sets formulas in it, and so do we when a formula becomes text
+_FILE_NAME = re.compile(r"\S+\.\w{3,4}$|.*[\\/]\S*\.\w{3,4}$")
+_MACHINE_MADE = re.compile(r"automatically generated|AI-generated content|描述已自动生成|AI 生成的内容")
+_TITLE_CHARACTERS = 100  # a longer text is no title, however large
+_DIVIDER_PARAGRAPHS = 2  # a slide with no more has only a title
+_PLAIN_SIZE = 18.0  # points
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a slide: `text` as it is, or a `shape` (`p:sp`) whose paragraphs are still to be read."""
+
+    role: Role
+    text: str = ""
+    shape: _Element | None = None
+    alternative: bool = False  # said by the alternative text of a graphic
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A graphic without readable text; `share` of the slide's area, or the whole of it where that does not matter."""
+
+    what: str
+    reason: str
+    share: float = 1.0
+
+
+def pieces(slide: Slide, width: int, height: int) -> list[Piece | Unread]:
+    """Everything on the slide that carries meaning, the title first.
+
+    Args:
+        slide: a python-pptx slide; its tree is changed in place.
+        width, height: of the slide, in EMU.
+    """
+    _unwrap_alternatives(slide.element)
+    _write_out_formulas(slide.element)
+    ordered = in_reading_order(slide.shapes)
+    title, count = _title(slide, ordered, height)
+    found: list[Piece | Unread] = []
+    if title is not None:
+        found.append(Piece(Role.TITLE, shape=_cut(title.element, 0, count)))
+        title.element.find(f"{_P}txBody")[:] = _cut(title.element, count).find(f"{_P}txBody")[:]
+    for each in ordered:
+        try:
+            found += _read(each, slide, width * height)
+        except Exception as error:  # noqa: BLE001 - python-pptx raises anything on a broken part, and it costs that part
+            found.append(Unread("shape", f"{each.shape.name!r} cannot be read ({error!r})"))
+    said = {canonical(each.shape.text_frame.text).strip() for each in ordered if each.shape.has_text_frame}
+    return [piece for piece in found if not (isinstance(piece, Piece) and piece.alternative and piece.text in said)]
+
+
+def _unwrap_alternatives(root: _Element) -> None:
+    """Put the richer branch of `mc:AlternateContent`, which python-pptx would skip, in its place."""
+    for alternative in list(root.iter(f"{_MC}AlternateContent")):
+        branch = alternative.find(f"{_MC}Choice")
+        if branch is None:
+            branch = alternative.find(f"{_MC}Fallback")
+        for child in () if branch is None else list(branch):
+            alternative.addprevious(child)
+        alternative.getparent().remove(alternative)
+
+
+def _write_out_formulas(root: _Element) -> None:
+    for formula in list(root.iter(_FORMULA)):
+        run = etree.SubElement(formula.getparent(), f"{_A}r")
+        etree.SubElement(etree.SubElement(run, f"{_A}rPr"), f"{_A}latin", typeface=_FORMULA_FONT)
+        etree.SubElement(run, f"{_A}t").text = linear(formula)
+        formula.getparent().replace(formula, run)
+
+
+def _title(slide: Slide, ordered: list[Placed], height: int) -> tuple[BaseShape | None, int]:
+    """The shape that holds the title, and how many of its paragraphs are the title; (None, 0) where there is none.
+
+    It is the title placeholder; without one, the short text in the upper half that is set larger than most or that
+    stands at the top alone.
+    """
+    texts = [each for each in ordered if each.shape.has_text_frame and each.shape.text_frame.text.strip()]
+    declared = slide.shapes.title
+    for each in texts:
+        if declared is not None and each.shape.element is declared.element:
+            return each.shape, len(each.shape.text_frame.paragraphs)
+    paragraphs = [
+        (each, count, paragraph)
+        for each in texts
+        for count, paragraph in enumerate(each.shape.text_frame.paragraphs, start=1)
+        if paragraph.text.strip()
+    ]
+    if not paragraphs:
+        return None, 0
+    sizes = [_size(paragraph) for _, _, paragraph in paragraphs]
+    for at in (sizes.index(max(sizes)), 0):
+        placed, count, paragraph = paragraphs[at]
+        leads = count == next(number for each, number, _ in paragraphs if each is placed)
+        alone = at == 0 and sum(each is placed for each, _, _ in paragraphs) == 1
+        larger = sizes[at] > 1.1 * median(sizes) or len(paragraphs) <= _DIVIDER_PARAGRAPHS
+        short = len(paragraph.text.strip()) <= _TITLE_CHARACTERS
+        if leads and short and (larger or alone) and placed.box.top < height / 2:
+            return placed.shape, count
+    return None, 0
+
+
+def _size(paragraph: _Paragraph) -> float:
+    """The largest font size that the paragraph states, in points; that of a plain text box where it states none."""
+    return max((run.font.size.pt for run in paragraph.runs if run.font.size), default=_PLAIN_SIZE)
+
+
+def _read(placed: Placed, slide: Slide, area: int) -> Iterator[Piece | Unread]:
+    shape = placed.shape
+    properties = shape.element.find(f".//{_P}cNvPr")
+    alternative = canonical(properties.get("descr", "") if properties is not None else "").strip()
+    if alternative and not _FILE_NAME.match(alternative) and not _MACHINE_MADE.search(alternative):
+        yield Piece(Role.BODY, alternative, alternative=True)
+        alternative = "said"
+    if shape.has_text_frame:
+        if shape.element.find(f".//{_P}ph[@type='sldNum']") is None:
+            yield from _paragraphs(shape)
+    elif shape.element.tag == f"{_P}graphicFrame":
+        yield from _graphic(shape, slide)
+    elif shape.element.tag == f"{_P}pic" and alternative != "said":
+        box = placed.box
+        share = (box.right - box.left) * box.height / area if area else 0
+        yield Unread("picture", "it has no alternative text", share)
+
+
+def _graphic(shape: BaseShape, slide: Slide) -> Iterator[Piece | Unread]:
+    if shape.has_table:
+        if text := table_text([[_cell(cell) for cell in row.cells] for row in shape.table.rows]):
+            yield Piece(Role.TABLE, text)
+    elif shape.has_chart:
+        yield Piece(Role.TABLE, chart_text(shape.chart))
+    elif shape.element.find(f".//{_A}graphicData").get("uri") == _DIAGRAM_URI:
+        text = diagram_text(shape.element, slide.part)
+        yield Piece(Role.BODY, text) if text else Unread("diagram", "its text is not in the file")
+    else:
+        yield Unread("embedded object", "objects of other programs are not read")
+
+
+def _cell(cell: _Cell) -> str:
+    return "" if cell.is_spanned else canonical(cell.text.replace("\v", "\n"))
+
+
+def _paragraphs(shape: BaseShape) -> Iterator[Piece]:
+    """Runs of paragraphs of one role; blank ones go with those before them, so that code keeps its blank lines."""
+    elements = shape.element.findall(f"{_P}txBody/{_A}p")
+    roles: list[Role] = []
+    for element in elements:
+        roles.append(_role(element) or (roles[-1] if roles else Role.BODY))
+    texts = [paragraph.text.replace("\v", "\n") for paragraph in shape.text_frame.paragraphs]
+    for role, group in groupby(range(len(elements)), key=lambda i: roles[i]):
+        members = list(group)
+        text = canonical("\n".join(texts[i].rstrip() for i in members)).strip("\n")
+        if not text.strip():
+            continue
+        if role is Role.BODY:
+            yield Piece(role, shape=_cut(shape.element, members[0], members[-1] + 1))
+        else:
+            yield Piece(role, text)
+
+
+def _cut(shape: _Element, start: int, end: int | None = None) -> _Element:
+    """A copy of the shape with some of its paragraphs."""
+    part = copy.deepcopy(shape)
+    body = part.find(f"{_P}txBody")
+    paragraphs = body.findall(f"{_A}p")
+    for paragraph in paragraphs[:start] + (paragraphs[end:] if end is not None else []):
+        body.remove(paragraph)
+    return part
+
+
+def _role(paragraph: _Element) -> Role | None:
+    """Code where all is set in a monospaced font, mathematics where all is formula; None for a blank paragraph."""
+    runs = [run for run in paragraph.iter(f"{_A}r", f"{_A}fld") if (run.findtext(f"{_A}t") or "").strip()]
+    if not runs:
+        return None
+    level = int(paragraph.find(f"{_A}pPr").get("lvl", 0)) if paragraph.find(f"{_A}pPr") is not None else 0
+    inherited = paragraph.find(f"../{_A}lstStyle/{_A}lvl{level + 1}pPr/{_A}defRPr/{_A}latin")
+    fonts = []
+    for run in runs:
+        font = run.find(f"{_A}rPr/{_A}latin")
+        font = inherited if font is None else font
+        fonts.append("" if font is None else font.get("typeface", ""))
+    if all(font == _FORMULA_FONT for font in fonts):
+        return Role.MATH
+    return Role.CODE if all(_MONOSPACE.search(font) for font in fonts) else Role.BODY
