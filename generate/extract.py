@@ -1,0 +1,298 @@
+"""Which passages answer a question: words that they share with it, the kind of answer it wants, how well they rank."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from generate.passages import Passage
+from generate.question import Concept, Question, Want
+from index.sparse import terms
+from kb.glossary import Term, load_glossary
+from kb.text import HAN, fold
+from kb.types import Hit
+
+Similarity = Callable[[str, Sequence[str]], Sequence[float]]
+"""`(question, texts)` to one cosine for each text."""
+
+MOST = 4  # quotes in an answer
+_LOOKED_AT = 60  # passages, best first
+_ENOUGH = 0.8  # a further quote must score this share of the best one …
+_NEW = 0.15  # … after a credit, up to this, for the share of the question that only it covers
+_LONGEST = 420  # columns of a quote that grows beyond its sentence; a hanzi takes two
+_BESIDE = 0.5
+_SAME = 0.6  # quotes that share this much of the shorter one's words say the same
+
+_REASON = re.compile(
+    r"因为|由于|所以|因此|导致|从而|原因|以便|避免|否则|because|due to|since\b|so that|therefore|thus|hence|cause|reason"
+    r"|in order|as a result|to avoid",
+    re.IGNORECASE,
+)
+_MANNER = re.compile(
+    r"--\w|可以通过|通过|使用|设置|启用|开启|set(?:ting)?\b|use\b|using\b|enable|by \w+ing|pass\b|run\b|add\b",
+    re.IGNORECASE,
+)
+_MEANING = re.compile(
+    r"是指|即|指的是|称为|定义|表示|意味着|：|is an?\b|are\b|means?\b|refers? to|i\.e\.|called", re.IGNORECASE
+)
+_POINTS_BACK = re.compile(
+    r"[*_`]*(?:This|It|These|Those|That|They|Thus|So|Therefore|Hence|Such|Here|Otherwise|However|But|e\.g\.|i\.e\.|这|该|此|其|因此|所以|从而|"
+    r"否则|但|而|它|即|也就是|换言之)"
+)
+_OPENS = re.compile(r"[:：]\W*$")
+_NUMBER = re.compile(r"\d[\d,.]*")
+_NAME = re.compile(r"`[^`]+`|--\w[\w-]+|\b\w+_\w+|\b[A-Z][a-z]+[A-Z]\w+")
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A passage with its score and what it covers: the share of each concept's weight, by place in the question."""
+
+    passage: Passage
+    score: float
+    own: frozenset[int]  # concepts named in the passage itself
+    near: frozenset[int]  # … in it, its headings, its table's header
+    wide: frozenset[int]  # … anywhere in its chunk or source title
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A question held against what was found for it."""
+
+    question: Question
+    weights: tuple[float, ...]  # of its concepts, by rarity among the hits; they sum to 1
+    scored: tuple[Scored, ...]  # best first
+    unseen: tuple[Concept, ...]  # concepts that no hit names
+
+    def coverage(self, concepts: frozenset[int]) -> float:
+        return sum(self.weights[number] for number in concepts)
+
+
+def read(
+    question: Question, passages: Sequence[Passage], hits: Sequence[Hit], similarity: Similarity | None = None
+) -> Reading:
+    """Score every passage. With `similarity`, the best by words are held against the question by meaning as well."""
+    words = _aliases(question, hits)
+    in_chunk = {hit.chunk.id: _named(question, words, f"{hit.source.title}\n{hit.chunk.full_text}") for hit in hits}
+    weights = _weights(question, list(in_chunk.values()))
+    top = max((hit.score for hit in hits), default=0.0)
+    place = {hit.chunk.id: rank for rank, hit in enumerate(hits)}
+    scored = []
+    for passage in passages:
+        chunk = passage.hit.chunk
+        own = _named(question, words, passage.quote)
+        near = own | _named(question, words, passage.around)
+        wide = in_chunk[chunk.id]
+        score = _score(question, passage, weights, own, near, wide)
+        score += 0.25 / (1 + 0.3 * place[chunk.id]) + (0.15 * passage.hit.score / top if top > 0 else 0)
+        scored.append(Scored(passage, score, own, near, wide))
+    scored = _beside(scored)
+    scored.sort(key=lambda one: (-one.score, one.passage.id))
+    if similarity is not None:
+        scored = _by_meaning(question, scored, similarity)
+    seen: frozenset[int] = frozenset().union(*in_chunk.values())
+    unseen = tuple(concept for number, concept in enumerate(question.concepts) if number not in seen)
+    return Reading(question, weights, tuple(scored), unseen)
+
+
+def select(reading: Reading) -> list[Scored]:
+    """The quotes of the answer, best first: few, each with something of its own."""
+    order = _in_order(reading.scored)
+    chosen: list[Scored] = []
+    for one in reading.scored[:_LOOKED_AT]:
+        if any(_redundant(one.passage.quote, other.passage.quote) for other in chosen):
+            continue
+        if chosen and not _worth_adding(one, chosen, reading):
+            continue
+        chosen.append(_grown(one, order[one.passage.hit.chunk.id]))
+        if len(chosen) == MOST:
+            break
+    return chosen
+
+
+def _worth_adding(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bool:
+    covered: frozenset[int] = frozenset().union(*(other.own for other in chosen))
+    adds = reading.coverage(one.own - covered)
+    return one.score + min(adds, _NEW) >= _ENOUGH * chosen[0].score
+
+
+def _in_order(scored: Sequence[Scored]) -> Mapping[str, list[Scored]]:
+    order: dict[str, list[Scored]] = defaultdict(list)
+    for one in sorted(scored, key=lambda one: one.passage.start):
+        order[one.passage.hit.chunk.id].append(one)
+    return order
+
+
+def _grown(one: Scored, line: Sequence[Scored]) -> Scored:
+    """The passage with the sentence before it that it points back to, and the ones after it that point back to it."""
+    first = last = line.index(one)
+    if one.passage.form == "prose":
+        while first > 0 and _POINTS_BACK.match(line[first].passage.quote) and _joined(line[first - 1], line[last]):
+            first -= 1
+        while (
+            last + 1 < len(line)
+            and (_POINTS_BACK.match(line[last + 1].passage.quote) or _OPENS.search(line[last].passage.quote))
+            and _joined(line[first], line[last + 1])
+        ):
+            last += 1
+    passage = replace(one.passage, start=line[first].passage.start, end=line[last].passage.end)
+    parts = line[first : last + 1]
+    return replace(one, passage=passage, own=one.own.union(*(part.own for part in parts)))
+
+
+def _joined(first: Scored, last: Scored) -> bool:
+    """Whether the text from `first` to `last` reads as one quote: prose of one chunk, without a gap, not too long."""
+    text = first.passage.hit.chunk.text[first.passage.start : last.passage.end]
+    return (
+        first.passage.form == last.passage.form == "prose"
+        and "\n\n" not in text.replace("\n\n-", "").replace("：\n\n", "")
+        and len(text) + len(HAN.findall(text)) <= _LONGEST
+    )
+
+
+def _score(
+    question: Question,
+    passage: Passage,
+    weights: Sequence[float],
+    own: frozenset[int],
+    near: frozenset[int],
+    wide: frozenset[int],
+) -> float:
+    score = (
+        0.9 * sum(weights[n] for n in own)
+        + 0.35 * sum(weights[n] for n in near)
+        + 0.35 * sum(weights[n] for n in wide)
+        + _suits(question, passage)
+    )
+    return score * _shape(passage)
+
+
+def _beside(scored: Sequence[Scored]) -> list[Scored]:
+    """An answer often stands right beside the sentence that repeats the question."""
+    lifted = []
+    for at, one in enumerate(scored):
+        beside = [scored[n] for n in (at - 1, at + 1) if 0 <= n < len(scored)]
+        best = max(
+            (other.score for other in beside if other.passage.hit.chunk.id == one.passage.hit.chunk.id), default=0.0
+        )
+        lifted.append(replace(one, score=one.score + _BESIDE * max(0.0, best - one.score)))
+    return lifted
+
+
+def _suits(question: Question, passage: Passage) -> float:
+    """Whether the passage holds the kind of thing that is asked for, beyond what the question already says."""
+    quote, asked = passage.quote, question.text
+    bonus = 0.0
+    if Want.NUMBER in question.wants:
+        bonus += 0.18 * any(number not in asked for number in _NUMBER.findall(quote))
+    if Want.NAME in question.wants:
+        bonus += 0.18 * any(name.strip("`") not in asked for name in _NAME.findall(quote))
+    if Want.REASON in question.wants:
+        bonus += 0.12 * bool(_REASON.search(quote))
+    if Want.MANNER in question.wants:
+        bonus += 0.10 * bool(_MANNER.search(quote))
+    if Want.MEANING in question.wants:
+        bonus += 0.06 * bool(_MEANING.search(quote))
+    if question.versions and passage.hit.source.version:
+        bonus += 0.2 * any(passage.hit.source.version.startswith(version) for version in question.versions)
+    return bonus
+
+
+def _shape(passage: Passage) -> float:
+    """How readable the quote is on its own."""
+    quote = passage.quote
+    width = len(quote) + len(HAN.findall(quote))
+    factor = 1.0
+    if width < 16:
+        factor *= 0.6
+    elif width < 30:
+        factor *= 0.85
+    elif width > 500:
+        factor *= 0.8
+    if quote.rstrip("*_ ").endswith(("?", "？")):
+        factor *= 0.6
+    if quote.rstrip("*_ ").endswith((":", "：")):
+        factor *= 0.8
+    if passage.form == "code":
+        factor *= 0.85
+    return factor
+
+
+def _by_meaning(question: Question, scored: Sequence[Scored], similarity: Similarity) -> list[Scored]:
+    head = scored[:32]
+    cosines = similarity(question.text, [f"{one.passage.around}\n{one.passage.quote}" for one in head])
+    low, high = min(cosines, default=0.0), max(cosines, default=0.0)
+    spread = (high - low) or 1.0
+    lifted = [
+        Scored(one.passage, one.score + 0.4 * (cosine - low) / spread, one.own, one.near, one.wide)
+        for one, cosine in zip(head, cosines, strict=True)
+    ]
+    return sorted(lifted, key=lambda one: (-one.score, one.passage.id))
+
+
+def _redundant(left: str, right: str) -> bool:
+    one, other = _bigrams(left), _bigrams(right)
+    return len(one & other) >= _SAME * min(len(one), len(other)) if one and other else True
+
+
+@lru_cache(maxsize=4096)
+def _bigrams(text: str) -> frozenset[str]:
+    folded = fold(text).text.casefold()
+    return frozenset(folded[at : at + 2] for at in range(len(folded) - 1))
+
+
+# --- which concepts a text names ---------------------------------------------------------------------------------
+
+
+def _aliases(question: Question, hits: Sequence[Hit]) -> Mapping[str, frozenset[str]]:
+    """For each concept's name, the stems that stand for it: its own, and where no hit has that, near spellings."""
+    vocabulary = frozenset().union(*(_stems(hit.chunk.full_text) for hit in hits)) if hits else frozenset()
+    words = {}
+    for concept in question.concepts:
+        stem = _stem(concept.name)
+        words[concept.name] = frozenset({stem})
+        if concept.term is None and stem not in vocabulary and len(stem) >= 5 and stem.isalpha() and stem.isascii():
+            words[concept.name] |= frozenset(difflib.get_close_matches(stem, vocabulary, n=2, cutoff=0.8))
+    return words
+
+
+def _named(question: Question, words: Mapping[str, frozenset[str]], text: str) -> frozenset[int]:
+    stems, known = _stems(text), _glossary_terms(text)
+    return frozenset(
+        number
+        for number, concept in enumerate(question.concepts)
+        if (concept.term in known if concept.term else words[concept.name] & stems)
+    )
+
+
+def _weights(question: Question, named: Sequence[frozenset[int]]) -> tuple[float, ...]:
+    """Prior weight times rarity among the hits; a concept that no hit names counts as rare as one hit's."""
+    raw = []
+    for number, concept in enumerate(question.concepts):
+        frequency = max(1, sum(number in one for one in named))
+        raw.append(concept.weight * math.log(1.5 + len(named) / frequency))
+    total = sum(raw) or 1.0
+    return tuple(weight / total for weight in raw)
+
+
+@lru_cache(maxsize=8192)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(_stem(term) for term in terms(text))
+
+
+@lru_cache(maxsize=8192)
+def _glossary_terms(text: str) -> frozenset[Term]:
+    return frozenset(load_glossary().find(text))
+
+
+def _stem(word: str) -> str:
+    """English endings off: enough to meet `caching`, `cached` and `caches` in `cach`."""
+    if not word.isascii() or not word.isalpha() or len(word) < 4:
+        return word
+    word = re.sub(r"(?<=\w{3})(?:ings?|ed|es|s|ly|e)$", "", word)
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sl" else word

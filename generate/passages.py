@@ -1,0 +1,156 @@
+"""Found chunks cut into passages: the sentences, items, table rows and lines of code that an answer may quote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from kb.text import HAN, sentences, stable_id
+from kb.types import Evidence, Hit, Locator, Role
+
+Form = Literal["prose", "row", "code"]
+
+_FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*(?P=mark)[`~]*[ \t]*$|\Z)", re.M | re.S)
+_LEAD = re.compile(r"(?:\s|[-*+•◦▪](?=\s)|\d{1,2}[.)、](?=\s|[^\d])|>|\[[ xX]\](?=\s))*")
+_RULE_ROW = re.compile(r"[\s|:\-+=]+")
+_HEADING = re.compile(r"#{1,6}\s")
+_DIRECTIVE = re.compile(r"(?:```|~~~|:::|!!!|\?\?\?|\$\$$|-{3,}$|\*{3,}$|<!--)")
+_SPEECH_COLUMNS = 60  # a caption shorter than this is joined with the next one until a sentence ends
+_SENTENCE_END = re.compile(r"[。！？.!?…][”’\"')）】]*$")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """`hit.chunk.text[start:end]`, which may be quoted as it stands.
+
+    `around` holds words that belong to it and stand elsewhere: its headings, its table's header.
+    """
+
+    hit: Hit
+    start: int
+    end: int
+    form: Form
+    around: str = ""
+
+    @property
+    def quote(self) -> str:
+        return self.hit.chunk.text[self.start : self.end]
+
+    @property
+    def locator(self) -> Locator:
+        return self.hit.chunk.locate(self.start, self.end)
+
+    @property
+    def id(self) -> str:
+        """Opaque, and the same wherever this passage is cited."""
+        return mint(self.hit.chunk.id, str(self.start), str(self.end))
+
+    def evidence(self) -> Evidence:
+        chunk = self.hit.chunk
+        return Evidence(
+            id=self.id,
+            chunk_id=chunk.id,
+            source_id=chunk.source_id,
+            locator=self.locator,
+            quote=self.quote,
+            lang=chunk.lang,
+        )
+
+
+def mint(*parts: str) -> str:
+    """An id of eight letters and digits that starts with a letter, so that no one takes it for a list number."""
+    return "e" + stable_id("evidence", *parts).replace("-", "")[:7]
+
+
+def passages(hits: Sequence[Hit]) -> list[Passage]:
+    """The passages of `hits`, in their order; text that two chunks share is given once."""
+    seen: set[tuple[str, str]] = set()
+    found = []
+    for hit in hits:
+        for passage in _of_hit(hit):
+            key = (hit.source.id, " ".join(passage.quote.split()))
+            if key not in seen:
+                seen.add(key)
+                found.append(passage)
+    return found
+
+
+def _of_hit(hit: Hit) -> Iterator[Passage]:
+    text = hit.chunk.text
+    if hit.chunk.role is Role.SPEECH:
+        spans: Iterator[tuple[int, int, Form]] = _speech(text)
+    else:
+        spans = _written(text, code=hit.chunk.role is Role.CODE)
+    header = ""
+    for start, end, form in spans:
+        line = text[start:end]
+        if form == "row":
+            if _RULE_ROW.fullmatch(line):
+                continue
+            if _is_header(text, end):
+                header = line
+                continue
+        around = f"{hit.chunk.context}\n{header}" if form == "row" else hit.chunk.context
+        if start < end and _is_located(hit, start, end):
+            yield Passage(hit, start, end, form, around)
+
+
+def _is_located(hit: Hit, start: int, end: int) -> bool:
+    return any(span.start < end and span.end > start for span in hit.chunk.spans)
+
+
+def _written(text: str, *, code: bool) -> Iterator[tuple[int, int, Form]]:
+    if code:
+        yield from _lines(text, 0, len(text), "code")
+        return
+    at = 0
+    for fence in _FENCE.finditer(text):
+        yield from _prose(text, at, fence.start())
+        yield from _lines(text, fence.start(), fence.end(), "code")
+        at = fence.end()
+    yield from _prose(text, at, len(text))
+
+
+def _prose(text: str, start: int, end: int) -> Iterator[tuple[int, int, Form]]:
+    for left, right in sentences(text[start:end]):
+        left, right = start + left, start + right
+        line_start = text.rfind("\n", 0, left) + 1
+        if text[line_start:left].strip() == "" and text[left] == "|":
+            yield from _lines(text, left, right, "row")
+            continue
+        left += len(_LEAD.match(text[left:right])[0])  # type: ignore[index]  # it matches the empty string, too
+        fragment = text[left:right]
+        if not _HEADING.match(fragment) and not _DIRECTIVE.match(fragment) and any(map(str.isalnum, fragment)):
+            yield left, right, "prose"
+
+
+def _lines(text: str, start: int, end: int, form: Form) -> Iterator[tuple[int, int, Form]]:
+    for line in re.finditer(r"[^\n]+", text[start:end]):
+        left, right = start + line.start(), start + line.end()
+        left += len(text[left:right]) - len(text[left:right].lstrip())
+        right = left + len(text[left:right].rstrip())
+        if left < right and not _DIRECTIVE.match(text[left:right]):
+            yield left, right, form
+
+
+def _is_header(text: str, end: int) -> bool:
+    """Whether the row that ends at `end` is followed by the rule that makes it a table's header."""
+    below = text[end:].lstrip("\n").split("\n", 1)[0]
+    return "-" in below and bool(_RULE_ROW.fullmatch(below))
+
+
+def _speech(text: str) -> Iterator[tuple[int, int, Form]]:
+    """Sentences of speech; captions without punctuation are joined up to a readable length."""
+    start = None
+    end = 0
+    for left, right in sentences(text):
+        start = left if start is None else start
+        end = right
+        fragment = text[start:end]
+        if _SENTENCE_END.search(fragment) or len(fragment) + len(HAN.findall(fragment)) >= _SPEECH_COLUMNS:
+            yield start, end, "prose"
+            start = None
+    if start is not None:
+        yield start, end, "prose"

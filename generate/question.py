@@ -1,0 +1,144 @@
+"""What a question asks for: its concepts with the names that a passage may use for them, and the kind of answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from index.sparse import terms
+from kb.glossary import Glossary, Term, load_glossary
+from kb.text import HAN, detect_lang
+from kb.types import Lang
+
+
+class Want(StrEnum):
+    NUMBER = "number"
+    NAME = "name"  # a flag, variable, function, class, value
+    REASON = "reason"
+    MANNER = "manner"
+    LIST = "list"
+    MEANING = "meaning"
+
+
+_WANTS = {
+    Want.NUMBER: r"多少|几[个种倍天条张层位次]|多大|多长|多久|百分之几|默认值"
+    r"|how (?:many|much|long|large|often|fast|slow)|what (?:percent|share|fraction|range|number|value|factor)|default|维|which .{0,30}value",
+    Want.NAME: r"(?:哪个|什么|哪些|哪种|哪一个)(?:环境)?"
+    r"(?:参数|变量|选项|命令|函数|接口|类|字段|标志|策略|前缀|方法|算法|元组|spec)"
+    r"|which (?:\w+[ -]){0,3}(?:flags?|variable|option|parameter|argument|command|function|class|field|algorithm|model"
+    r"|policy|knob|setting)|what (?:\w+ ){0,2}(?:flag|variable|option|command|parameter)|which (?:other )?flags"
+    r"|怎么开启|如何开启|怎样开启|开启.*参数|启动.*参数|spec\b",
+    Want.REASON: r"为什么|为何|为啥|原因|怎么会|凭什么|\bwhy\b|\breason|\bcause|how come",
+    Want.MANNER: r"怎么|怎样|如何|咋|\bhow (?:do|does|can|to|should|is|are|did)\b",
+    Want.LIST: r"哪些|哪几|哪两|哪三|几类|有什么|\bwhich\b.*\b(?:are|ones)\b|\blist\b|\bwhat are\b|缺点|优点|好处",
+    Want.MEANING: r"是什么|什么是|是指|意味着|含义|区别|\bwhat (?:is|does)\b|\bmean\b|difference|stand for",
+}
+_ASKS = {want: re.compile(pattern, re.IGNORECASE) for want, pattern in _WANTS.items()}
+
+_IDENTIFIER = re.compile(
+    r"--?[A-Za-z][\w-]+|\b[A-Za-z]\w*(?:_\w+)+\b|\b[a-z]+(?:[A-Z]\w+)+\b|\b\w+(?:[./-]\w+)*\.\w{2,}\b"
+)
+_FLAG = re.compile(r"--[A-Za-z][\w-]+|\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b")
+_VERSION = re.compile(r"\bv?(\d+\.\d+(?:\.\d+)?)(?!\d|\s*(?:%|倍|x\b|[GMK]i?B))")
+_NAMES = frozenset({"nr", "ns", "nt", "nz"})
+_PROPER = re.compile(r"\b(?=\w*[A-Z])[A-Za-z][\w]*(?:[-.]\w+)*")
+
+
+@dataclass(frozen=True)
+class Concept:
+    """Something that the question speaks of. `term` where the glossary knows it, under all its names."""
+
+    name: str  # as `index.sparse.terms` gives it
+    surface: str  # as the question spells it
+    weight: float
+    term: Term | None = None
+    named: bool = False  # a proper name, an identifier or a number: another word cannot stand for it
+
+
+@dataclass(frozen=True)
+class Question:
+    text: str
+    lang: Lang
+    concepts: tuple[Concept, ...]
+    wants: frozenset[Want]
+    flags: tuple[str, ...]  # flags and variables, spelled out; an answer must be about these very ones
+    versions: tuple[str, ...]
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    lines = files("generate").joinpath("stopwords.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+def analyse(text: str, glossary: Glossary | None = None) -> Question:
+    glossary = glossary or load_glossary()
+    versions = tuple(dict.fromkeys(_VERSION.findall(text)))
+    return Question(
+        text=text,
+        lang=detect_lang(text),
+        concepts=tuple(_concepts(text, glossary)),
+        wants=frozenset(want for want, pattern in _ASKS.items() if pattern.search(text)),
+        flags=tuple(dict.fromkeys(_FLAG.findall(text))),
+        versions=versions,
+    )
+
+
+def _concepts(text: str, glossary: Glossary) -> Iterator[Concept]:
+    covered: set[str] = set()
+    for term in glossary.find(text):
+        covered |= {token for name in term.names("und") for token in terms(name)}
+        name = term.names("und")[0]
+        yield Concept(name, name, 1.2, term)
+    proper = {token for word in _PROPER.findall(text) for token in terms(word)}
+    classes = _word_classes(text)
+    tokens = [token for token in dict.fromkeys(terms(text)) if token not in covered | _stop_words()]
+    for token in tokens:
+        if HAN.search(token):
+            if not any(part != token and part in token for part in tokens):  # search mode gives a word and its parts
+                yield Concept(token, token, _hanzi_weight(token, classes), named=classes.get(token, "") in _NAMES)
+        else:
+            named = token in proper or any(map(str.isdigit, token))
+            yield Concept(token, _surface(token, text), _latin_weight(token, named=named), named=named)
+
+
+def _surface(token: str, text: str) -> str:
+    found = re.search(r"[-_\s./]*".join(map(re.escape, token)), text, re.IGNORECASE)
+    return found[0] if found else token
+
+
+def _hanzi_weight(token: str, classes: Mapping[str, str]) -> float:
+    """Nouns say what a question is about; verbs and the rest are said in many ways."""
+    if len(token) == 1:
+        return 0.3
+    return 1.0 if classes.get(token, "n").startswith("n") else 0.6
+
+
+def _latin_weight(token: str, *, named: bool) -> float:
+    if _IDENTIFIER.search(token):
+        return 2.0
+    if named:
+        return 1.5
+    return 1.0 if len(token) > 2 else 0.5
+
+
+@cache
+def _tagger() -> Any:  # noqa: ANN401 - rjieba is untyped
+    import rjieba
+
+    return rjieba.Jieba()
+
+
+def _word_classes(text: str) -> Mapping[str, str]:
+    """Word to its class in the tag set of jieba: `n` noun, `nz` other proper name, `v` verb …"""
+    return dict(_tagger().tag(text)) if HAN.search(text) else {}
+
+
+def content_terms(text: str) -> frozenset[str]:
+    """Terms of `text` that say something about its subject."""
+    return frozenset(terms(text)) - _stop_words()
