@@ -20,6 +20,7 @@ _ONLY_TITLES = 5.0
 _TARGET = 0.7  # of the budget: room for sections that are a little longer
 _SPEECH_TARGET = 0.5
 _SPEECH_MS = 60_000
+_RUNNING_ON = 3.0
 _PAUSE_MS = 1_500  # a speaker's pause between topics rather than between sentences
 
 _ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s")
@@ -68,12 +69,12 @@ def partition(
 
 
 def _size_cost(first: Piece, last: Piece, tokens: int, limit: int) -> float:
+    """How far a chunk is from its target, squared; a stretch of speech that runs on costs more than a short one."""
     begin, finish = first.segment.locator, last.segment.locator
     if isinstance(begin, Time) and isinstance(finish, Time):
         size = max(tokens / (_SPEECH_TARGET * limit), (finish.end_ms - begin.start_ms) / _SPEECH_MS)
-    else:
-        size = tokens / (_TARGET * limit)
-    return (1 - size) ** 2
+        return (1 - size) ** 2 * (_RUNNING_ON if size > 1 else 1)
+    return (1 - tokens / (_TARGET * limit)) ** 2
 
 
 def _break_cost(left: Piece, right: Piece) -> float:
@@ -86,7 +87,7 @@ def _break_cost(left: Piece, right: Piece) -> float:
         case Time() as before, Time() as after:
             if after.start_ms - before.end_ms >= _PAUSE_MS:
                 return 0.0
-            return 0.3 if _FINISHED.search(left.text[-8:]) else 0.6
+            return 0.3 if _FINISHED.search(left.text[-8:]) else 0.5
         case Page() as before, Page() as after:
             if before.number != after.number:
                 return 0.0
@@ -110,15 +111,17 @@ def _inner_break_cost(left: Piece, right: Piece) -> float:
 
 
 def _note_break_cost(left: Piece, right: Piece, before: Mark, after: Mark) -> float:
-    if left.segment.role is Role.TITLE and after.heading_path[: len(before.heading_path)] == before.heading_path:
+    below = after.heading_path[: len(before.heading_path)] == before.heading_path
+    if left.segment.role is Role.TITLE and below:
         return _NEVER
+    leads_in = bool(_LEAD_IN.search(left.text[-8:])) and below
     if _section(before) != _section(after):
-        return 0.0
+        return 0.5 if leads_in else 0.0
     if _ITEM.match(left.text) and _ITEM.match(right.text):
         return 0.4
-    if _LEAD_IN.search(left.text[-8:]) and (right.segment.role is not Role.BODY or _ITEM.match(right.text)):
-        return 0.5
-    return 0.3 if Role.MATH in (left.segment.role, right.segment.role) else 0.1
+    if left.segment.role is Role.BODY and (right.segment.role is not Role.BODY or _ITEM.match(right.text)):
+        return 0.6 if leads_in else 0.3
+    return 0.3 if left.segment.role is Role.MATH else 0.1
 
 
 def _join_cost(left: Piece, right: Piece) -> float:
@@ -131,8 +134,7 @@ def _join_cost(left: Piece, right: Piece) -> float:
         case Mark() as before, Mark() as after:
             if _section(before) == _section(after):
                 return 0.0
-            common = len(before.heading_path) if before.heading_path == after.heading_path[:-1] else -1
-            if common >= 0:
+            if before.heading_path == after.heading_path[:-1]:
                 return 0.5  # a section and its first part
             return 0.6 if before.heading_path[:-1] == after.heading_path[:-1] else 2.0
     return 0.0
