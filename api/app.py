@@ -11,7 +11,8 @@ from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
 from api.auth import Keys
-from api.errors import ProblemDetails, handle_errors
+from api.errors import handle_errors
+from api.messages import ProblemDetails
 from api.middleware import LOOPBACK_NAMES, BodyLimit, SameOrigin, SecurityHeaders
 from api.routes import health, pages, search, sources, writing
 from api.service import Service

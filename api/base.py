@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
+from kb.errors import BadRequest
 from kb.types import (
     Answer,
     Article,
@@ -23,6 +24,7 @@ from kb.types import (
 
 OnProgress = Callable[[Progress], None]
 EVERYTHING = Filters()
+MAX_QUESTION = 2000  # characters
 
 
 class MarkedHit(Hit):
@@ -35,7 +37,22 @@ def unwatched(progress: Progress) -> None:
     """Progress that nobody watches."""
 
 
-@runtime_checkable
+def checked_question(text: str) -> str:
+    """`text` without the white space around it.
+
+    Raises:
+        BadRequest: if nothing is left, or more than `MAX_QUESTION` characters.
+    """
+    text = text.strip()
+    if not text:
+        raise BadRequest("the question is empty", remedy="Ask in a sentence, or name what to look for")
+    if len(text) > MAX_QUESTION:
+        raise BadRequest(
+            f"the question has {len(text):,} characters; {MAX_QUESTION:,} are the most", remedy="Shorten it"
+        )
+    return text
+
+
 class KnowledgeBase(Protocol):
     """One library. Safe to share between threads; changes exclude each other, reading goes on beside them.
 
@@ -45,9 +62,11 @@ class KnowledgeBase(Protocol):
     def add(self, paths: Sequence[Path], on_progress: OnProgress = unwatched) -> Iterator[Change]:
         """Read files and everything below folders, one change per file as it is done; a bad file stops nothing.
 
+        A path that does not exist is such a file.
+
         Raises:
-            NotFound: if a path does not exist, before anything is read.
             LibraryBusy: if another batch is changing the library.
+            IndexMismatch: if the index was built by another recipe.
         """
         ...
 

@@ -8,9 +8,10 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from api import console
 from api.options import Json, Kinds, LangName, Langs, Name, Since, Sources, Talks, Until, Versions
-from api.problems import EXIT_CODES, OK, REFUSED, UNEXPECTED, problem_of
-from api.session import exit_with, filters_of, library_of, print_json, report_fault, run_batch, settings_of
+from api.problems import ENVIRONMENT, EXIT_CODES, OK, REFUSED, UNEXPECTED, problem_of
+from api.session import exit_with, filters_of, library_of, report_fault, run_batch, settings_of, tell
 from kb.errors import KBError
 
 app = typer.Typer(
@@ -44,7 +45,7 @@ def add(
     json: Json = False,
 ) -> None:
     """Read files, and everything below folders, into the library. What has not changed is skipped."""
-    run_batch(context, "Adding", lambda library, report: library.add(paths, report), json=json)
+    run_batch(context, "Adding", lambda library, report: library.add(paths, report), json=json, new=True)
 
 
 @app.command(epilog="Example: `kb sync notes/`")
@@ -54,7 +55,7 @@ def sync(
     json: Json = False,
 ) -> None:
     """Make the library equal to a folder: as `add`, and sources whose file is gone are removed."""
-    run_batch(context, "Syncing", lambda library, report: library.sync(folder, report), json=json)
+    run_batch(context, "Syncing", lambda library, report: library.sync(folder, report), json=json, new=True)
 
 
 @app.command(epilog="Example: `kb rebuild`, after another embedder was chosen with KB_EMBED_MODEL")
@@ -80,27 +81,17 @@ def ls(
     json: Json = False,
 ) -> None:
     """List the sources: kind, language, segments, chunks, warnings."""
-    from api import console
-
     with library_of(context) as library:
         entries = library.sources()
-    if json:
-        print_json(entries)
-    elif warnings:
-        for entry in entries:
-            console.show_dropped(entry.source.title, entry.dropped)
-    else:
-        console.show_sources(entries)
+    tell(entries, console.show_warnings if warnings else console.show_sources, json=json)
 
 
 @app.command(epilog="Examples: `kb show deck.pptx` · `kb show 3f2a --json`")
 def show(context: typer.Context, name: Name, json: Json = False) -> None:
     """Print a source: every segment with its time, page or lines, and what was left out."""
-    from api import console
-
     with library_of(context) as library:
         document = library.show(name)
-    print_json(document) if json else console.show_document(document)
+    tell(document, console.show_document, json=json)
 
 
 # --- questions ----------------------------------------------------------------------------------------------------
@@ -121,13 +112,12 @@ def search(
     json: Json = False,
 ) -> None:
     """Find the passages that answer best, each with its place, link and the matched words marked."""
-    from api import console
     from kb.types import Query
 
     filters = filters_of(kind, lang, talk, source, version, since, until)
     with library_of(context) as library:
         hits = library.search(Query(text=text, filters=filters, limit=limit))
-    print_json(hits) if json else console.show_hits(hits)
+    tell(hits, console.show_hits, json=json)
 
 
 @app.command(epilog='Examples: `kb ask "Why is decoding bound by memory?"` · `kb ask --lang zh 为什么需要分页？`')
@@ -144,22 +134,18 @@ def ask(
     json: Json = False,
 ) -> None:
     """Answer from the library, every statement with its citation; without evidence, refuse (exit code 3)."""
-    from api import console
-
     with library_of(context) as library:
         answer = library.ask(question, filters_of(kind, lang, talk, source, version, since, until))
-    print_json(answer) if json else console.show_answer(answer)
+    tell(answer, console.show_answer, json=json)
     exit_with(REFUSED if answer.refused else OK)
 
 
 @app.command(epilog="Example: `kb gaps`, to see what to write about next")
 def gaps(context: typer.Context, json: Json = False) -> None:
     """List the questions that the library could not answer."""
-    from api import console
-
     with library_of(context) as library:
         found = library.gaps()
-    print_json(found) if json else console.show_gaps(found)
+    tell(found, console.show_gaps, json=json)
 
 
 # --- writing ------------------------------------------------------------------------------------------------------
@@ -173,15 +159,13 @@ def write(
     json: Json = False,
 ) -> None:
     """Draft an article from a talk: facts, outline, sections with citations and figures."""
-    from api import console
-
     with library_of(context) as library:
         if talk is None:
             talks = library.talks()
-            print_json(talks) if json else console.show_talks(talks)
+            tell(talks, console.show_talks, json=json)
             return
         article = library.write(talk, lang.value if lang else None)
-    print_json(article) if json else console.show_article(article)
+    tell(article, console.show_article, json=json)
 
 
 @app.command(epilog="Example: `kb publish why-paging`")
@@ -191,18 +175,13 @@ def publish(
     json: Json = False,
 ) -> None:
     """Copy a reviewed draft into the site."""
-    from api import console
-
     with library_of(context) as library:
         if slug is None:
             articles = library.articles()
-            print_json(articles) if json else console.show_articles(articles)
+            tell(articles, console.show_articles, json=json)
             return
         files = library.publish(slug)
-    if json:
-        print_json([str(file) for file in files])
-    for file in () if json else files:
-        console.say(f"published {file}")
+    tell([str(file) for file in files], console.show_published, json=json)
 
 
 # --- running ------------------------------------------------------------------------------------------------------
@@ -230,7 +209,8 @@ def doctor(context: typer.Context, json: Json = False) -> None:
     from api.doctor import examine, show_checks
 
     checks = examine(settings_of(context))
-    print_json(checks) if json else show_checks(checks)
+    tell(checks, show_checks, json=json)
+    exit_with(ENVIRONMENT if any(check.state == "missing" for check in checks) else OK)
 
 
 @app.command(name="eval", epilog="Example: `kb eval --cases questions.jsonl --corpus notes/ --out build/eval`")
@@ -243,24 +223,20 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Measure search and answers on questions whose sources are known."""
-    from api.evaluation import measure
+    from api.evaluation import keep, measure, show_report
 
-    if corpus is not None:
-        run_batch(context, "Adding", lambda library, report: library.add([corpus], report), json=False)
-    with library_of(context) as library:
-        report = measure(library, cases, out, answers=answers, quiet=json)
-    if json:
-        print_json(report)
+    with library_of(context, new=corpus is not None) as library:
+        report = measure(library, cases, corpus, answers=answers)
+    keep(report, out)
+    tell(report, show_report, json=json)
 
 
 def main() -> NoReturn:
     """Run `kb`. The boundary where every error becomes a sentence and an exit code (docs/cli.md)."""
-    from api.console import note
-
     try:
         app()
     except KBError as error:
-        note(f"Error: {error}", "bold red")
+        console.note(f"Error: {error}", "bold red")
         sys.exit(problem_of(error).exit_code)
     except Exception as error:  # noqa: BLE001 - the last boundary: no traceback reaches a person
         report_fault(error)

@@ -193,6 +193,11 @@ def show_dropped(title: str, dropped: Sequence[Dropped]) -> None:
         say(f"{item.where}: {item.what}: {item.reason}", indent=4)
 
 
+def show_warnings(entries: Sequence[SourceEntry]) -> None:
+    for entry in entries:
+        show_dropped(entry.source.title, entry.dropped)
+
+
 def show_sources(entries: Sequence[SourceEntry]) -> None:
     rows = (
         (
@@ -219,6 +224,11 @@ def show_talks(talks: Sequence[Talk]) -> None:
 def show_articles(articles: Sequence[Article]) -> None:
     rows = ((a.slug, a.lang, a.title, a.evidence, a.gaps, "yes" if a.curated else "no") for a in articles)
     table(("slug", "lang", "title", "quotes", "gaps", "curated"), rows, numbers=("quotes", "gaps"))
+
+
+def show_published(files: Sequence[str]) -> None:
+    for file in files:
+        say(f"published {file}")
 
 
 def show_article(article: Article) -> None:

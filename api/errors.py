@@ -8,23 +8,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from api.messages import ProblemDetails
 from api.problems import TYPE_PREFIX, Unauthorized, problem_of
 from kb.errors import KBError, LibraryBusy, MissingDependency
-from kb.types import Frozen
 
 _log = structlog.get_logger()
-
-
-class ProblemDetails(Frozen):
-    """`detail` says what happened, `where` the place, `remedy` what to do; `errors` lists fields that are wrong."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    where: str = ""
-    remedy: str = ""
-    errors: tuple[str, ...] = ()
 
 
 class ProblemResponse(JSONResponse):

@@ -6,7 +6,6 @@ from datetime import date as Date  # noqa: N812
 
 from pydantic import Field
 
-from api.errors import ProblemDetails
 from kb.types import Change, Filters, Frozen, Kind, Lang, Progress, Query, Talk
 
 
@@ -58,6 +57,18 @@ class SyncRequest(Frozen):
 class WriteRequest(Frozen):
     talk: str
     lang: Lang | None = None
+
+
+class ProblemDetails(Frozen):
+    """`detail` says what happened, `where` the place, `remedy` what to do; `errors` lists fields that are wrong."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    where: str = ""
+    remedy: str = ""
+    errors: tuple[str, ...] = ()
 
 
 class BatchEvent(Frozen):

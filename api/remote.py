@@ -136,7 +136,7 @@ class RemoteLibrary:
         )
 
     def _problem(self, response: httpx.Response) -> KBError:
-        from api.errors import ProblemDetails
+        from api.messages import ProblemDetails
 
         try:
             return _error(ProblemDetails.model_validate_json(response.content))

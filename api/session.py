@@ -6,19 +6,19 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
 from api.problems import OK, SOME_FAILED
-from kb.errors import BadRequest
+from kb.errors import BadRequest, NotFound
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from api.base import KnowledgeBase, OnProgress
     from kb.settings import Settings
     from kb.types import Change, Filters
+
+Result = TypeVar("Result")
 
 
 def settings_of(context: typer.Context) -> Settings:
@@ -35,11 +35,18 @@ def settings_of(context: typer.Context) -> Settings:
 
 
 @contextmanager
-def library_of(context: typer.Context) -> Iterator[KnowledgeBase]:
-    """The library: through the service that owns it where one runs, else opened here."""
+def library_of(context: typer.Context, *, new: bool = False) -> Iterator[KnowledgeBase]:
+    """The library: through the service that owns it where one runs, else opened here.
+
+    Raises:
+        NotFound: if there is none, and `new` does not ask for one to be made.
+    """
     from api.remote import connect
 
-    library = connect(settings_of(context))
+    settings = settings_of(context)
+    if not new and not (settings.home / "catalog.db").exists():
+        raise NotFound("there is no library here", where=str(settings.home), remedy="Make one: kb add FOLDER")
+    library = connect(settings)
     try:
         yield library
     finally:
@@ -52,20 +59,18 @@ def run_batch(
     start: Callable[[KnowledgeBase, OnProgress], Iterable[Change]],
     *,
     json: bool,
+    new: bool = False,
 ) -> None:
     """Run a batch with a progress bar, tell what became of each file, and exit with 1 if one failed."""
     from api import progress
 
     changes = []
-    with library_of(context) as library, progress.bar(title) as report:
+    with library_of(context, new=new) as library, progress.bar(title) as report:
         for change in start(library, report):
             changes.append(change)
             if not json:
                 progress.show_change(change)
-    if json:
-        print_json(changes)
-    else:
-        progress.show_total(changes)
+    tell(changes, progress.show_total, json=json)
     if any(change.outcome == "failed" for change in changes):
         exit_with(SOME_FAILED)
 
@@ -94,11 +99,15 @@ def filters_of(
     )
 
 
-def print_json(value: BaseModel | Sequence[BaseModel] | Sequence[str]) -> None:
+def tell(value: Result, show: Callable[[Result], None], *, json: bool) -> None:
+    """Print a result: as JSON, or as `show` renders it."""
     from pydantic_core import to_json
 
-    sys.stdout.buffer.write(to_json(value, indent=2) + b"\n")
-    sys.stdout.flush()
+    if json:
+        sys.stdout.buffer.write(to_json(value, indent=2) + b"\n")
+        sys.stdout.flush()
+    else:
+        show(value)
 
 
 def exit_with(code: int) -> None:

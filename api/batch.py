@@ -1,0 +1,184 @@
+"""The line that every file goes through: known? read, cut, embed, store. One bad file never stops the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import structlog
+
+from api.base import OnProgress
+from index.library import Embed, Library, Split
+from ingest.discover import discover
+from ingest.load import KINDS, SourceKey, load, source_of
+from ingest.parsed import Reading, Transcriber
+from ingest.talk import talk_of
+from kb.errors import IndexMismatch, KBError, LibraryBusy
+from kb.settings import Settings
+from kb.text import printable, stable_id
+from kb.types import Change, Dropped, Kind, Outcome, Progress, Source, SourceEntry, Talk
+
+_READING = "reading/1"  # raise it when a reader's output changes, so that unchanged files are read again
+_READ_SHARE = 0.5  # of a file's progress bar
+
+_log = structlog.get_logger(__name__)
+
+
+class Batch:
+    """Adds files to a library, one by one, so that memory holds one document at a time.
+
+    Args:
+        split: a document's chunks.
+        embed: chunks to vectors.
+        transcriber: for recordings; loads its model when it is first used.
+        remember_talk: keeps what a `talk.yaml` says.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        settings: Settings,
+        *,
+        split: Split,
+        embed: Embed,
+        transcriber: Transcriber,
+        remember_talk: Callable[[Talk], None],
+    ) -> None:
+        self._library = library
+        self._settings = settings
+        self._split = split
+        self._embed = embed
+        self._transcriber = transcriber
+        self._remember_talk = remember_talk
+        self._met: set[str] = set()
+
+    def add(self, paths: Sequence[Path], on_progress: OnProgress) -> Iterator[Change]:
+        """One change per file, and one for every entry of a folder that was passed over.
+
+        Raises:
+            IndexMismatch, LibraryBusy: what is wrong with the library is wrong for every file.
+        """
+        found = list(discover(paths))
+        files = [item for item in found if isinstance(item, Path)]
+        written = False
+        for done, path in enumerate(files):
+            report = _report_of(path, done, len(files), on_progress)
+            report("checking", 0.0)
+            change = self._add(path, report)
+            written |= change.outcome in (Outcome.ADDED, Outcome.UPDATED)
+            yield change
+        for item in found:
+            if isinstance(item, Dropped):
+                yield Change(path=item.where, outcome=Outcome.SKIPPED, error=item.reason)
+        if written:
+            _report_of(Path(), len(files), len(files), on_progress)("optimizing", 0.0)
+            self._library.optimize()
+
+    def vanished(self, folder: Path, sources: Sequence[Source]) -> list[Source]:
+        """Those of `sources` below `folder` that `add` has not met and whose file is gone."""
+        root = folder.resolve()
+        below = [source for source in sources if path_of(source.uri).is_relative_to(root)]
+        return [source for source in below if source.id not in self._met and not _exists(path_of(source.uri))]
+
+    def _add(self, path: Path, report: Callable[[str, float], None]) -> Change:
+        """The boundary of a file: whatever goes wrong with it becomes a failed change."""
+        source: Source | None = None
+        try:
+            key = source_of(path)
+            self._met.add(key.id)
+            talk = talk_of(path)
+            source = _stub(path, key)
+            recipe = self._recipe(source.kind if source else None, talk)
+            if self._library.is_current(key.id, key.sha256, recipe):
+                return Change(path=str(path), outcome=Outcome.UNCHANGED, source_id=key.id)
+            return self._read(path, source, talk, recipe, report)
+        except (LibraryBusy, IndexMismatch):
+            raise
+        except KBError as error:
+            return self._failed(path, source, str(error))
+        except Exception as error:  # noqa: BLE001 - one bad file never stops a batch, not even through a fault of ours
+            _log.exception("adding failed", path=str(path))
+            return self._failed(path, source, f"a fault of kb: {type(error).__name__}: {error}")
+
+    def _read(
+        self, path: Path, source: Source | None, talk: Talk | None, recipe: str, report: Callable[[str, float], None]
+    ) -> Change:
+        reading = Reading(
+            settings=self._settings,
+            talk=talk,
+            transcriber=self._transcriber,
+            images=self._library.begin(source) if source else None,
+            on_progress=lambda share: report("reading", share * _READ_SHARE),
+        )
+        document = load(path, reading)
+        report("cutting", _READ_SHARE)
+        chunks = self._split(document)
+        outcome = self._library.replace(
+            document,
+            chunks,
+            self._embed,
+            recipe=recipe,
+            on_progress=lambda share: report("embedding", _READ_SHARE + share * (1 - _READ_SHARE)),
+        )
+        if talk is not None:
+            self._remember_talk(talk)
+        return Change(
+            path=str(path),
+            outcome=outcome,
+            source_id=document.source.id,
+            segments=len(document.segments),
+            chunks=len(chunks),
+            dropped=document.dropped,
+        )
+
+    def _failed(self, path: Path, source: Source | None, error: str) -> Change:
+        if source is not None:
+            self._library.fail(source, error)
+        return Change(
+            path=str(path), outcome=Outcome.FAILED, source_id=source.id if source else None, error=printable(error)
+        )
+
+    def _recipe(self, kind: Kind | None, talk: Talk | None) -> str:
+        """Names what decides on a document besides the file: the readers, the talk, and who heard the speech."""
+        heard = self._transcriber.fingerprint if kind is Kind.RECORDING else ""
+        return stable_id(_READING, talk.model_dump_json() if talk else "", heard)
+
+
+def removal(entry: SourceEntry) -> Change:
+    return Change(
+        path=str(path_of(entry.source.uri)),
+        outcome=Outcome.REMOVED,
+        source_id=entry.source.id,
+        segments=entry.segments,
+        chunks=entry.chunks,
+    )
+
+
+def path_of(uri: str) -> Path:
+    return Path(unquote(urlsplit(uri).path))
+
+
+def _stub(path: Path, key: SourceKey) -> Source | None:
+    """What is known of a source before it is read; None where no reader will know the file."""
+    kind = KINDS.get(path.suffix.lower())
+    if kind is None:
+        return None
+    return Source(id=key.id, kind=kind, uri=key.uri, sha256=key.sha256, title=printable(path.name))
+
+
+def _report_of(path: Path, done: int, total: int, on_progress: OnProgress) -> Callable[[str, float], None]:
+    def report(stage: str, share: float) -> None:
+        on_progress(Progress(done=done, total=total, path=str(path), stage=stage, share=share))
+
+    return report
+
+
+def _exists(path: Path) -> bool:
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # it cannot be seen, which does not prove that it is gone
+    return True

@@ -1,0 +1,68 @@
+"""The models of one library, and what follows from them: chunks, vectors, the recipe of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from index.embed import CROSS, DENSE, Embedder
+from index.library import Vectors
+from index.sparse import FINGERPRINT as LEXICAL
+from index.sparse import document_vector
+from index.store import IndexRecipe
+from ingest import chunk
+from ingest.parsed import Transcriber
+from kb.settings import Settings
+from kb.types import Chunk, Document
+
+if TYPE_CHECKING:
+    from generate.llm import LanguageModel
+
+
+@dataclass(frozen=True)
+class Models:
+    """`embedder` fills the list `dense`, `cross` the list `cross` where there is one; `transcriber` hears recordings.
+
+    `llm` writes answers; None for the one that the settings name, which may be none at all.
+    """
+
+    settings: Settings
+    embedder: Embedder
+    transcriber: Transcriber
+    cross: Embedder | None = None
+    llm: LanguageModel | None = None
+
+    @property
+    def embedders(self) -> dict[str, Embedder]:
+        return {DENSE: self.embedder} | ({CROSS: self.cross} if self.cross else {})
+
+    @cached_property
+    def language_model(self) -> LanguageModel | None:
+        """What writes answers; None for extractive ones."""
+        if self.llm is not None or self.settings.llm.base_url is None:
+            return self.llm
+        from generate.llm import connect
+
+        return connect(self.settings.llm)
+
+    @property
+    def recipe(self) -> IndexRecipe:
+        models = " | ".join(f"{name}: {embedder.fingerprint}" for name, embedder in self.embedders.items())
+        fingerprint = f"{models} | lexical: {LEXICAL} | chunks: {chunk.RECIPE} {self._budget}"
+        return IndexRecipe(fingerprint, {name: embedder.dimension for name, embedder in self.embedders.items()})
+
+    def split(self, document: Document) -> Sequence[Chunk]:
+        return chunk.split(document, count_tokens=self.embedder.count_tokens, max_tokens=self._budget)
+
+    def embed(self, chunks: Sequence[Chunk]) -> Sequence[Vectors]:
+        texts = [part.full_text for part in chunks]
+        rows = {name: embedder.embed_passages(texts) for name, embedder in self.embedders.items()}
+        return [
+            Vectors({name: rows[name][at] for name in rows}, document_vector(part)) for at, part in enumerate(chunks)
+        ]
+
+    @property
+    def _budget(self) -> int:
+        return min(self.settings.ingest.chunk_tokens, self.embedder.max_tokens)

@@ -1,0 +1,260 @@
+"""The one object that every face uses. `open_service` is the only place that names concrete models and engines."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from api.base import EVERYTHING, MarkedHit, OnProgress, checked_question, unwatched
+from api.batch import Batch, removal
+from api.messages import Facets
+from api.models import Models
+from api.transcripts import RememberedTranscriber
+from index.catalog import Catalog
+from index.library import Library
+from index.sparse import matched_spans
+from index.store import Store
+from kb.errors import KBError, LibraryBusy, NotFound
+from kb.settings import Settings
+from kb.types import (
+    Answer,
+    Article,
+    Change,
+    Document,
+    Filters,
+    Gap,
+    Lang,
+    Query,
+    SourceEntry,
+    Talk,
+)
+
+if TYPE_CHECKING:
+    from index.search import Searcher
+
+    from generate.answer import Answerer
+
+
+class Service:
+    """`KnowledgeBase` in this process. Models are loaded when first needed; reading the catalog needs none.
+
+    Args:
+        store: the engine of the index; the service closes it.
+    """
+
+    def __init__(self, settings: Settings, store: Store, models: Models) -> None:
+        self._settings = settings
+        self._models = models
+        self._transcriber = RememberedTranscriber(models.transcriber, settings.home / "cache" / "speech")
+        self._catalog = Catalog.in_folder(settings.home)
+        self._library = Library(settings.home, store, self._catalog, models.recipe)
+        self._opening = threading.Lock()
+        self._changing = threading.Lock()
+        self._is_open = False
+        self.unready: str | None = "the models are being loaded"
+
+    def __enter__(self) -> Service:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._library.close()
+
+    def warm(self) -> None:
+        """Load what the first question would wait for; what hinders it stands in `unready`."""
+        try:
+            self.search(Query(text="warm", limit=1))
+            self.unready = None
+        except KBError as error:
+            self.unready = str(error)
+
+    # --- changing ---------------------------------------------------------------------------------------------------
+
+    def add(self, paths: Sequence[Path], on_progress: OnProgress = unwatched) -> Iterator[Change]:
+        with self._change() as library:
+            yield from self._batch(library).add(paths, on_progress)
+
+    def sync(self, folder: Path, on_progress: OnProgress = unwatched) -> Iterator[Change]:
+        if not folder.is_dir():
+            raise NotFound("there is no such folder", where=str(folder), remedy="Nothing was removed")
+        with self._change() as library:
+            batch = self._batch(library)
+            yield from batch.add([folder], on_progress)
+            for source in batch.vanished(folder, [entry.source for entry in self._catalog.entries()]):
+                yield removal(library.remove(source.id))
+
+    def rebuild(self, on_progress: OnProgress = unwatched) -> Iterator[Change]:
+        with self._change(opened=False) as library:
+            changes = library.rebuild(self._models.split, self._models.embed, on_progress=on_progress)
+            self._is_open = True
+        yield from changes
+
+    def remove(self, name: str) -> Change:
+        with self._change() as library:
+            return removal(library.remove(self._catalog.find(name).source.id))
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def sources(self) -> list[SourceEntry]:
+        return list(self._catalog.entries())
+
+    def show(self, name: str) -> Document:
+        entry = self._catalog.find(name)
+        try:
+            return self._library.document(entry.source.id)
+        except NotFound as error:
+            raise NotFound(entry.error or error.what, where=entry.source.title, remedy=error.remedy) from error
+
+    def page_image(self, name: str, number: int) -> Path:
+        """The WebP image of a deck's page, counted from 1.
+
+        Raises:
+            NotFound: if the source has no image of it.
+        """
+        entry = self._catalog.find(name)
+        image = self._library.page_image(entry.source.id, number)
+        if image is None:
+            raise NotFound(f"there is no image of page {number}", where=entry.source.title)
+        return image
+
+    def search(self, query: Query) -> list[MarkedHit]:
+        text = checked_question(query.text)
+        filters = self._resolved(query.filters)
+        hits = self._searcher.search(query.model_copy(update={"text": text, "filters": filters}))
+        return [MarkedHit(**dict(hit), marks=tuple(matched_spans(hit.quote, text))) for hit in hits]
+
+    def ask(self, question: str, filters: Filters = EVERYTHING, *, record: bool = True) -> Answer:
+        answer = self._answerer.ask(checked_question(question), self._resolved(filters))
+        if answer.refused is not None and record:
+            self._catalog.add_gap(
+                Gap(
+                    question=answer.question, lang=answer.lang, reason=answer.refused.reason, asked_at=datetime.now(UTC)
+                )
+            )
+        return answer
+
+    def facets(self) -> Facets:
+        """The values that filters can take."""
+        sources = [entry.source for entry in self._catalog.entries()]
+        return Facets(
+            kinds=tuple(sorted({source.kind for source in sources})),
+            langs=tuple(sorted({source.lang for source in sources})),
+            versions=tuple(sorted({source.version for source in sources if source.version})),
+            talks=self._catalog.talks(),
+            sources=len(sources),
+        )
+
+    def gaps(self) -> list[Gap]:
+        return list(self._catalog.gaps())
+
+    # --- writing ----------------------------------------------------------------------------------------------------
+
+    def talks(self) -> list[Talk]:
+        return list(self._catalog.talks())
+
+    def write(self, talk: str, lang: Lang | None = None) -> Article:
+        from generate import pipeline
+
+        found = self._catalog.find_talk(talk)
+        documents = [self._library.document(source_id) for source_id in found.sources]
+        article = pipeline.write(found, documents, self._settings.home, images=self._library.page_image, lang=lang)
+        self._catalog.put_article(article)
+        return article
+
+    def articles(self) -> list[Article]:
+        return list(self._catalog.articles())
+
+    def publish(self, slug: str) -> list[Path]:
+        from generate import publish
+
+        drafts = [article for article in self._catalog.articles() if article.slug == slug]
+        if not drafts:
+            raise NotFound(f"there is no article {slug}", remedy="`kb publish` lists them, `kb write` makes one")
+        return [path for draft in drafts for path in publish.publish(draft, self._settings.site.dir)]
+
+    # --- the parts --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _searcher(self) -> Searcher:
+        from index.search import Searcher
+
+        return Searcher(self._opened, self._models.embedders)
+
+    @cached_property
+    def _answerer(self) -> Answerer:
+        from generate.answer import Answerer
+
+        return Answerer(self._searcher.search, llm=self._models.language_model)
+
+    @property
+    def _opened(self) -> Library:
+        with self._opening:
+            if not self._is_open:
+                self._library.open()
+                self._is_open = True
+        return self._library
+
+    @contextmanager
+    def _change(self, *, opened: bool = True) -> Iterator[Library]:
+        if not self._changing.acquire(blocking=False):
+            raise LibraryBusy("another command is changing the library", remedy="Try again when it has ended")
+        try:
+            yield self._opened if opened else self._library
+        finally:
+            self._changing.release()
+
+    def _batch(self, library: Library) -> Batch:
+        return Batch(
+            library,
+            self._settings,
+            split=self._models.split,
+            embed=self._models.embed,
+            transcriber=self._transcriber,
+            remember_talk=self._catalog.put_talk,
+        )
+
+    def _resolved(self, filters: Filters) -> Filters:
+        """Sources and talks may be named as people name them; the index knows ids."""
+        sources = tuple(self._catalog.find(name).source.id for name in filters.sources)
+        talks = tuple(self._catalog.find_talk(name).id for name in filters.talks)
+        return filters.model_copy(update={"sources": sources, "talks": talks})
+
+
+def open_service(settings: Settings) -> Service:
+    """The library of `settings.home` with the models that the settings name. Nothing heavy is loaded yet.
+
+    Raises:
+        MissingDependency: if the packaged weights are asked for and not installed.
+        UnsafeSettings: if an endpoint is set without the name of a model there.
+    """
+    from index.embed import open_cross_embedder, open_embedder
+    from ingest.whisper import WhisperTranscriber
+
+    remembered = settings.home / "cache" / "embeddings.db"
+    models = Models(
+        settings,
+        embedder=open_embedder(settings, remembered),
+        cross=open_cross_embedder(settings, remembered),
+        transcriber=WhisperTranscriber(settings),
+    )
+    return Service(settings, _open_store(settings), models)
+
+
+def _open_store(settings: Settings) -> Store:
+    qdrant = settings.qdrant
+    if qdrant.url is None:
+        from index.edge import EdgeStore
+
+        return EdgeStore(settings.home / "index")
+    from index.client import QdrantStore
+
+    key = qdrant.api_key.get_secret_value() if qdrant.api_key else None
+    return QdrantStore(qdrant.url, collection=qdrant.collection, api_key=key)
