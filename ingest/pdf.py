@@ -68,9 +68,7 @@ def read_pdf(path: Path, reading: Reading) -> Parsed:
         for index in range(pages):
             label = document.get_page_label(index).strip()
             locator = Page(number=index + 1, label="" if label == str(index + 1) else label)
-            page = document[index]
-            page_blocks, page_dropped = _read_page(page, locator)
-            page.close()
+            page_blocks, page_dropped = _read_page(document, locator)
             blocks += page_blocks
             dropped += page_dropped
             reading.on_progress((index + 1) / pages)
@@ -78,11 +76,19 @@ def read_pdf(path: Path, reading: Reading) -> Parsed:
     return Parsed(blocks=tuple(blocks), title=title, dropped=tuple(dropped), pages=pages)
 
 
-def _read_page(page: PdfPage, locator: Page) -> tuple[list[Block], list[Dropped]]:
+def _read_page(document: PdfDocument, locator: Page) -> tuple[list[Block], list[Dropped]]:
+    import pypdfium2
+
     place = f"P:{locator.number}"
-    text_page = page.get_textpage()
+    try:
+        page = document[locator.number - 1]
+        text_page = page.get_textpage()
+    except pypdfium2.PdfiumError as error:
+        return [], [Dropped(what="page", where=place, reason=f"it is broken ({error})")]
     lines, garbled = page_lines(text_page)
+    share = _picture_share(page)
     text_page.close()
+    page.close()
     if garbled > _GARBLED_SHARE:
         reason = f"{garbled:.0%} of its characters cannot be mapped to Unicode, and text in pictures is not read yet"
         return [], [Dropped(what="page with unreadable characters", where=place, reason=reason)]
@@ -90,7 +96,6 @@ def _read_page(page: PdfPage, locator: Page) -> tuple[list[Block], list[Dropped]
         reason = "it has no text layer, and text in pictures is not read yet"
         return [], [Dropped(what="page without text", where=place, reason=reason)]
     blocks = _blocks(lines, locator)
-    share = _picture_share(page)
     visible = sum(not c.isspace() for line in lines for c in line.text)
     if not mostly_picture(visible, share):
         return blocks, []

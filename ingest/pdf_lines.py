@@ -57,8 +57,11 @@ def _glyphs(text_page: PdfTextPage) -> Iterator[tuple[str, Box, float]]:
         high = 0
         raw.FPDFText_GetLooseCharBox(text_page, i, byref(rectangle))
         box = Box(rectangle.left, rectangle.top, rectangle.right, rectangle.bottom)
-        hyphen = code in (0x2, 0xFFFE)  # how PDFium marks a hyphen at the end of a line
-        yield "-" if hyphen else chr(code), box, raw.FPDFText_GetCharAngle(text_page, i)
+        angle = raw.FPDFText_GetCharAngle(text_page, i)  # clockwise
+        if code in (0x2, 0xFFFE):  # how PDFium marks a hyphen at a line's end, which it then joins to the next line
+            yield "-", box, angle
+            code = 0xA
+        yield chr(code), box, angle
 
 
 def _upright(glyphs: list[tuple[str, Box, float]]) -> list[tuple[str, Box]]:
@@ -70,9 +73,9 @@ def _upright(glyphs: list[tuple[str, Box, float]]) -> list[tuple[str, Box]]:
         left, bottom, right, top = box.left, box.bottom, box.right, box.top
         return (
             Box(left, -top, right, -bottom),
-            Box(bottom, left, top, right),
-            Box(-right, bottom, -left, top),
             Box(-top, -right, -bottom, -left),
+            Box(-right, bottom, -left, top),
+            Box(bottom, left, top, right),
         )[turn]
 
     return [(character, turned(box)) for character, box, _ in glyphs]
