@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ingest.parsed import Block
+from kb.types import Dropped, Lang, Role, Time
 
 
 class FakeEmbedder:
@@ -39,3 +43,21 @@ class FakeEmbedder:
                 row[zlib.crc32((left + right).encode()) % self.dimension] += 1
             row /= np.linalg.norm(row) or 1
         return rows
+
+
+class FakeTranscriber:
+    """Hears one sentence a second, whatever the sound."""
+
+    fingerprint = "fake-transcriber/1"
+
+    def __init__(self, sentences: Sequence[str] = ("The KV cache is paged.", "Blocks are shared.")) -> None:
+        self.sentences = sentences
+        self.calls = 0
+
+    def transcribe(
+        self, path: Path, *, lang: Lang | None, hotwords: tuple[str, ...], on_progress: Callable[[float], None]
+    ) -> Iterator[Block | Dropped]:
+        self.calls += 1
+        for number, sentence in enumerate(self.sentences):
+            on_progress(number / len(self.sentences))
+            yield Block(sentence, Time(start_ms=number * 1000, end_ms=number * 1000 + 900), Role.SPEECH)

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+
+from api.middleware import MAX_BODY
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "127.0.0.1@evil.example", "", "localhost."])
+@pytest.mark.parametrize("path", ["/", "/v1/sources", "/healthz"])
+def test_another_host_name_is_turned_away(client: TestClient, host: str, path: str) -> None:
+    response = client.get(path, headers={"Host": host})
+    assert response.status_code == 400
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:8765", "[::1]:9", "LOCALHOST"])
+def test_names_of_this_machine_are_served(client: TestClient, host: str) -> None:
+    assert client.get("/healthz", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_site_cannot_make_it_work(client: TestClient, site: str) -> None:
+    refused = client.post("/v1/ask", json={"question": "x"}, headers={"Sec-Fetch-Site": site})
+    assert refused.status_code == 400
+    assert "access-control-allow-origin" not in refused.headers
+    assert client.get("/", headers={"Sec-Fetch-Site": site}).status_code == 200
+
+
+def test_p39_a_declared_oversize_is_refused(client: TestClient) -> None:
+    response = client.post("/v1/ask", content=b"x" * (MAX_BODY + 1))
+    assert response.status_code == 413
+    assert response.json()["type"].endswith("limit-exceeded")
+
+
+def test_p39_a_chunked_oversize_is_refused_before_it_is_read_whole(client: TestClient) -> None:
+    sent = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal sent
+        for _ in range(64):
+            sent += 1
+            yield b"x" * 65536
+
+    response = client.post("/v1/ask", content=endless())
+    assert "content-length" not in response.request.headers
+    assert response.status_code == 413
+
+
+def test_a_body_within_the_limit_arrives_whole(client: TestClient) -> None:
+    def halves() -> Iterator[bytes]:
+        yield b'{"text": "block'
+        yield b' size"}'
+
+    response = client.post("/v1/search", content=halves(), headers={"Content-Type": "application/json"})
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/v1/sources", "/assets/app.css", "/nowhere"])
+def test_every_response_is_guarded(client: TestClient, path: str) -> None:
+    headers = client.get(path).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_answers_are_not_kept_by_caches(client: TestClient) -> None:
+    assert client.get("/v1/sources").headers["cache-control"] == "no-store"

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from api.models import Models
+from api.service import Service
+from kb.errors import BadRequest, IndexMismatch, LibraryBusy, NotFound
+from kb.settings import Settings
+from kb.types import Outcome, Query
+from tests.api.conftest import open_fake
+from tests.fakes import FakeEmbedder, FakeTranscriber
+
+
+def outcomes(changes: object) -> dict[str, str]:
+    return {Path(change.path).name: change.outcome.value for change in changes}  # type: ignore[attr-defined]
+
+
+def test_unchanged_files_cost_no_model_call(filled: Service, models: Models, notes: Path) -> None:
+    calls = models.embedder.calls  # type: ignore[attr-defined]
+    assert set(outcomes(filled.add([notes])).values()) == {"unchanged"}
+    assert models.embedder.calls == calls  # type: ignore[attr-defined]
+
+
+def test_a_changed_file_replaces_what_it_said(filled: Service, notes: Path) -> None:
+    (notes / "batching.txt").write_text("Speculative decoding drafts several tokens at once.\n", encoding="utf-8")
+    assert outcomes(filled.add([notes]))["batching.txt"] == "updated"
+    assert "Speculative" in filled.show("batching.txt").segments[0].text
+    assert len(filled.sources()) == 3
+
+
+def test_one_bad_file_does_not_stop_the_others(service: Service, notes: Path) -> None:
+    (notes / "empty.md").write_bytes(b"")
+    (notes / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
+    (notes / "film.xyz").write_bytes(b"?")
+    told = outcomes(service.add([notes, notes / "missing.md"]))
+    assert told == {
+        "paging.md": "added", "前缀缓存.md": "added", "batching.txt": "added",
+        "empty.md": "failed", "broken.pdf": "failed", "missing.md": "failed", "film.xyz": "skipped",
+    }  # fmt: skip
+    failed = {entry.source.title: entry.error for entry in service.sources() if entry.status == "failed"}
+    assert set(failed) == {"empty.md", "broken.pdf"}
+    assert all(failed.values())
+    with pytest.raises(NotFound, match="empty"):
+        service.show("empty.md")
+
+
+def test_a_file_that_failed_is_tried_again(service: Service, notes: Path) -> None:
+    (notes / "late.md").write_bytes(b"")
+    assert outcomes(service.add([notes]))["late.md"] == "failed"
+    assert outcomes(service.add([notes]))["late.md"] == "failed"
+    (notes / "late.md").write_text("# Late\n\nIt has arrived.\n", encoding="utf-8")
+    assert outcomes(service.add([notes]))["late.md"] == "added"
+
+
+def test_a_fault_of_ours_is_one_failed_file(
+    service: Service, models: Models, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    split = Models.split
+
+    def faulty(self: Models, document: object) -> object:
+        if document.source.title == "Paged attention":  # type: ignore[attr-defined]
+            raise ZeroDivisionError
+        return split(self, document)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Models, "split", faulty)
+    told = outcomes(service.add([notes]))
+    assert told == {"paging.md": "failed", "前缀缓存.md": "added", "batching.txt": "added"}
+
+
+def test_sync_removes_what_has_vanished_below_its_folder_only(filled: Service, notes: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.md"
+    other.write_text("# Other\n\nElsewhere.\n", encoding="utf-8")
+    list(filled.add([other]))
+    other.unlink()
+    (notes / "paging.md").unlink()
+    (notes / "more.md").write_text("# More\n\nNew here.\n", encoding="utf-8")
+    told = outcomes(filled.sync(notes))
+    assert told == {"paging.md": "removed", "more.md": "added", "前缀缓存.md": "unchanged", "batching.txt": "unchanged"}
+    assert "Other" in {entry.source.title for entry in filled.sources()}
+
+
+def test_sync_of_a_folder_that_is_not_there_removes_nothing(filled: Service, notes: Path) -> None:
+    notes.rename(notes.with_name("unmounted"))
+    with pytest.raises(NotFound):
+        list(filled.sync(notes))
+    assert len(filled.sources()) == 3
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_sync_keeps_what_it_may_not_see(filled: Service, notes: Path) -> None:
+    notes.chmod(0)
+    try:
+        assert "removed" not in outcomes(filled.sync(notes)).values()
+    finally:
+        notes.chmod(0o755)
+
+
+def test_talks_are_remembered(service: Service, notes: Path) -> None:
+    (notes / "talk.yaml").write_text("title: Why paging\ndate: 2026-05-12\nspeakers: [Ann Li]\n", encoding="utf-8")
+    list(service.add([notes]))
+    (talk,) = service.talks()
+    assert (talk.title, talk.speakers, len(talk.sources)) == ("Why paging", ("Ann Li",), 3)
+    assert service.facets().talks == (talk,)
+
+
+def test_a_changed_talk_reads_its_files_again(service: Service, notes: Path) -> None:
+    list(service.add([notes]))
+    (notes / "talk.yaml").write_text("title: Why paging\n", encoding="utf-8")
+    assert set(outcomes(service.add([notes])).values()) == {"updated"}
+
+
+def test_two_batches_exclude_each_other(filled: Service, notes: Path) -> None:
+    running = filled.add([notes])
+    next(iter(running))
+    with pytest.raises(LibraryBusy, match="another command"):
+        list(filled.add([notes]))
+    assert filled.search(Query(text="block size"))
+    running.close()  # type: ignore[attr-defined]
+    assert list(filled.add([notes]))
+
+
+def test_searches_run_beside_a_batch(filled: Service, notes: Path) -> None:
+    errors: list[Exception] = []
+
+    def search() -> None:
+        try:
+            for _ in range(20):
+                assert filled.search(Query(text="block size"))
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=search) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for number in range(5):
+        (notes / "paging.md").write_text(f"# Paged attention\n\nblock size {number}\n", encoding="utf-8")
+        list(filled.add([notes]))
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+def test_another_recipe_is_refused_until_rebuilt(settings: Settings, filled: Service, notes: Path) -> None:
+    filled.close()
+
+    class Other(FakeEmbedder):
+        fingerprint = "another/1"
+
+    models = Models(settings, embedder=Other(), transcriber=FakeTranscriber())
+    with open_fake(settings, models) as other:
+        with pytest.raises(IndexMismatch, match="rebuild"):
+            other.search(Query(text="block size"))
+        with pytest.raises(IndexMismatch):
+            list(other.add([notes]))
+        assert len(other.sources()) == 3
+        assert set(outcomes(other.rebuild()).values()) <= {"updated", "added", "unchanged"}
+        assert other.search(Query(text="block size"))
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "x" * 100_000])
+def test_questions_that_cannot_be(filled: Service, text: str) -> None:
+    with pytest.raises(BadRequest):
+        filled.search(Query(text=text))
+    with pytest.raises(BadRequest):
+        filled.ask(text)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "", "../../etc/passwd", "\x00", "%", "*" * 5000])
+def test_names_that_name_nothing(filled: Service, name: str) -> None:
+    with pytest.raises((NotFound, BadRequest)):
+        filled.show(name)
+    with pytest.raises((NotFound, BadRequest)):
+        filled.remove(name)
+    assert len(filled.sources()) == 3
+
+
+def test_removing_forgets(filled: Service) -> None:
+    assert filled.remove("前缀缓存").outcome is Outcome.REMOVED
+    assert "前缀缓存" not in {hit.source.title for hit in filled.search(Query(text="前缀缓存"))}
+
+
+def test_p47_a_decomposed_name_is_the_same_source(service: Service, tmp_path: Path) -> None:
+    folder = tmp_path / "nfd"
+    folder.mkdir()
+    (folder / "cafe\u0301.md").write_text("# Café\n\nOne source.\n", encoding="utf-8")
+    list(service.sync(folder))
+    assert outcomes(service.sync(folder)) == {"cafe\u0301.md": "unchanged"}
+    assert len(service.sources()) == 1

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterable
+
+import httpx
+import pytest
+
+from api.app import create_app
+from api.auth import Keys
+from api.models import Models
+from api.service import Service
+from api.workers import Workers
+from kb.errors import KBError, LibraryBusy
+from kb.types import Change, Outcome, Progress
+from tests.fakes import FakeEmbedder
+
+
+def test_p40_health_answers_while_a_search_runs(
+    filled: Service, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered, release = threading.Event(), threading.Event()
+    embed = models.embedder.embed_query
+
+    def slow(text: str) -> object:
+        entered.set()
+        assert release.wait(30)
+        return embed(text)
+
+    monkeypatch.setattr(FakeEmbedder, "embed_query", lambda self, text: slow(text))
+    app = create_app(filled, Keys(reader=None, owner="o"))
+
+    async def scene() -> float:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            search = asyncio.create_task(client.get("/v1/search", params={"q": "blocks"}))
+            await asyncio.to_thread(entered.wait, 30)
+            started = time.perf_counter()
+            assert (await client.get("/healthz")).status_code == 200
+            elapsed = time.perf_counter() - started
+            release.set()
+            assert (await search).status_code == 200
+        return elapsed
+
+    assert asyncio.run(scene()) < 0.1
+
+
+def test_beyond_its_bound_it_refuses() -> None:
+    workers, release = Workers(threads=1, waiting=1), threading.Event()
+
+    async def scene() -> None:
+        held = [asyncio.create_task(workers.run(lambda: release.wait(30))) for _ in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(LibraryBusy, match="too many"):
+            await workers.run(lambda: True)
+        release.set()
+        assert await asyncio.gather(*held) == [True, True]
+        assert await workers.run(lambda: "free again") == "free again"
+
+    asyncio.run(scene())
+    workers.close()
+
+
+def change(name: str) -> Change:
+    return Change(path=name, outcome=Outcome.ADDED)
+
+
+def test_a_batch_tells_its_events_in_order_and_ends_with_its_error() -> None:
+    workers = Workers()
+
+    def start(report: object) -> Iterable[Change]:
+        report(Progress(done=0, total=1, path="a", stage="reading"))  # type: ignore[operator]
+        yield change("a")
+        raise KBError("the disk is full")
+
+    async def scene() -> list[object]:
+        return [event async for event in workers.batch(start)]
+
+    progress, first, error = asyncio.run(scene())
+    assert isinstance(progress, Progress)
+    assert first == change("a")
+    assert str(error) == "the disk is full"
+    workers.close()
+
+
+def test_a_batch_whose_reader_has_gone_stops_after_the_current_file() -> None:
+    workers, gone, done = Workers(), threading.Event(), []
+
+    def start(report: object) -> Iterable[Change]:
+        for name in "abc":
+            done.append(name)
+            yield change(name)
+            assert gone.wait(30)
+
+    async def scene() -> None:
+        events = workers.batch(start)
+        assert await anext(events) == change("a")
+        await events.aclose()  # type: ignore[attr-defined]
+        gone.set()
+
+    asyncio.run(scene())
+    workers.close()
+    assert done == ["a"]
