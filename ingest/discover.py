@@ -30,8 +30,8 @@ def discover(paths: Iterable[Path]) -> Iterator[Path | Dropped]:
     seen: set[Path] = set()
     for path in paths:
         if path.is_dir():
-            yield from _Walk(path.resolve(), seen).folder(path, ())
-        elif (real := path.resolve()) not in seen:
+            yield from _Walk(_real(path), seen).folder(path, ())
+        elif (real := _real(path)) not in seen:
             seen.add(real)
             yield path
 
@@ -42,20 +42,20 @@ class _Walk:
     seen: set[Path] = field(default_factory=set)  # real paths of files and folders
 
     def folder(self, folder: Path, rules: tuple[tuple[Path, GitIgnoreSpec], ...]) -> Iterator[Path | Dropped]:
-        if (real := folder.resolve()) in self.seen:
+        if (real := _real(folder)) in self.seen:
             yield _dropped(folder, "the same folder as one already read")
             return
         self.seen.add(real)
         try:
-            names = sorted(os.listdir(folder), key=lambda name: (unicodedata.normalize("NFC", name), name))
+            entries = sorted(folder.iterdir(), key=lambda entry: (unicodedata.normalize("NFC", entry.name), entry.name))
         except OSError as error:
             yield _dropped(folder, f"the folder cannot be opened ({error.strerror}); grant the right to read it")
             return
-        if IGNORE_FILE in names:
+        if any(entry.name == IGNORE_FILE for entry in entries):
             rules = (*rules, (folder, _rules(folder / IGNORE_FILE)))
-        for name in names:
-            if name not in (IGNORE_FILE, TALK_FILE):
-                yield from self._entry(folder / name, rules)
+        for entry in entries:
+            if entry.name not in (IGNORE_FILE, TALK_FILE):
+                yield from self._entry(entry, rules)
 
     def _entry(self, path: Path, rules: tuple[tuple[Path, GitIgnoreSpec], ...]) -> Iterator[Path | Dropped]:
         if reason := self._reason_to_leave(path, rules):
@@ -63,7 +63,7 @@ class _Walk:
         elif path.is_dir():
             yield from self.folder(path, rules)
         else:
-            self.seen.add(path.resolve())
+            self.seen.add(_real(path))
             yield path
 
     def _reason_to_leave(self, path: Path, rules: tuple[tuple[Path, GitIgnoreSpec], ...]) -> str | None:
@@ -72,8 +72,8 @@ class _Walk:
         if _ignored(path, rules):
             return f"listed in {IGNORE_FILE}"
         try:
-            real = path.resolve(strict=True)
-        except (OSError, RuntimeError):  # a link to itself is a RuntimeError before Python 3.13
+            real = _real(path, strict=True)
+        except OSError:
             return "a link that leads nowhere"
         if not real.is_relative_to(self.root):
             return "a link that leads out of the folder; add its target by its own path"
@@ -84,6 +84,11 @@ class _Walk:
         if path.suffix.lower() not in KINDS:
             return f"no reader for {printable(path.suffix) or 'a file without a suffix'}"
         return "the same file as one already read" if real in self.seen else None
+
+
+def _real(path: Path, *, strict: bool = False) -> Path:
+    """`Path.resolve` without its RuntimeError on a link to itself."""
+    return Path(os.path.realpath(path, strict=strict))
 
 
 def _rules(path: Path) -> GitIgnoreSpec:

@@ -71,7 +71,7 @@ def talk_of(path: Path) -> Talk | None:
     Raises:
         UnreadableSource: if that file is no valid description of a talk; names the line.
     """
-    folder = next((folder for folder in path.absolute().parents if (folder / TALK_FILE).is_file()), None)
+    folder = next((folder for folder in path.absolute().parents if _stands_in(folder)), None)
     if folder is None:
         return None
     file = _parse(folder / TALK_FILE)
@@ -90,6 +90,13 @@ def talk_of(path: Path) -> Talk | None:
         url=file.url,
         lang=file.language,
     )
+
+
+def _stands_in(folder: Path) -> bool:
+    try:
+        return (folder / TALK_FILE).is_file()
+    except PermissionError:
+        return False
 
 
 def _parse(path: Path) -> _TalkFile:
