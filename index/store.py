@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -50,8 +50,19 @@ class Found(NamedTuple):
     score: float
 
 
+Write = Callable[[Sequence[Point]], None]
+
+
 class Store(Protocol):
-    """Chunks in Qdrant. A point's id comes from its chunk id and revision, so revisions never overwrite each other."""
+    """Chunks in Qdrant. A point's id comes from its chunk id and revision, so revisions never overwrite each other.
+
+    Safe to use from many threads. Points are found whatever their revision; which revisions are live, `Library` knows.
+    """
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether the owner of this store is the only one, on all machines."""
+        ...
 
     def ensure(self, recipe: IndexRecipe) -> None:
         """Create the collection, or check that it was built by `recipe`.
@@ -62,7 +73,21 @@ class Store(Protocol):
         """
         ...
 
-    def upsert(self, points: Sequence[Point]) -> None: ...
+    def rebuild(self, recipe: IndexRecipe, fill: Callable[[Write], None]) -> None:
+        """Build an index by `recipe` beside this one, filled by `fill(write)`, then serve it and remove the old one.
+
+        Needs no `ensure`. If `fill` raises, or the process dies, the old index is served as before.
+        """
+        ...
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Write points, replacing those of the same chunk and revision.
+
+        Raises:
+            IndexMismatch: if a vector is missing or has another dimension than the recipe says.
+            BadRequest: if a vector holds a number that is not finite. In both cases nothing is written.
+        """
+        ...
 
     def delete(self, source_id: str, *, keep: str | None = None) -> None:
         """Remove the points of a source, all revisions but `keep`."""
@@ -73,7 +98,7 @@ class Store(Protocol):
         ...
 
     def get(self, chunk_ids: Sequence[str]) -> list[Found]:
-        """Stored chunks by id, in the order asked, missing ones left out; score 0."""
+        """Stored chunks by id in every revision, in the order asked, missing ones left out; score 0."""
         ...
 
     def revisions(self) -> dict[str, set[str]]:
