@@ -21,7 +21,7 @@ _RULE = re.compile(r"([!-/:-@\[-`{-~])\1*\s*$")
 _ROLES = (
     (re.compile(r"\.\. (?:code|code-block|sourcecode|highlight|parsed-literal|literalinclude|prompt)::"), Role.CODE),
     (re.compile(r"\.\. math::"), Role.MATH),
-    (re.compile(r"\.\. (?:table|list-table|csv-table)::|\+[-=+]{3,}\s*$|={2,}(?: +={2,})+\s*$"), Role.TABLE),
+    (re.compile(r"(?m)\.\. (?:table|list-table|csv-table)::|\+[-=+]{3,}[ \t]*$|={2,}(?: +={2,})+[ \t]*$"), Role.TABLE),
 )
 
 

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest.markdown import read
+from ingest.parsed import Parsed
+from kb.types import Mark, Role
+from tests.ingest.documents import FORMULAS, HEADINGS, LISTS, NESTED, PROSE, fences, tables
+
+
+def places(parsed: Parsed) -> list[tuple[str, tuple[int, int]]]:
+    marks = [(block.role.value, block.locator) for block in parsed.blocks]
+    return [(role, (mark.line_start, mark.line_end)) for role, mark in marks if isinstance(mark, Mark)]
+
+
+def headings(text: str) -> list[tuple[tuple[str, ...], str]]:
+    marks = [block.locator for block in read(text, "note.md").blocks if block.role is Role.TITLE]
+    return [(mark.heading_path, mark.anchor) for mark in marks if isinstance(mark, Mark)]
+
+
+OPENINGS = st.sampled_from(["", "---\ntitle: T\ndescription: D\n---\n", "---\n\n", "\n\n", "---\ntitle: x\n\n"])
+ODDITIES = st.sampled_from(
+    [
+        "[ref]: https://example.org",
+        "[^1]: a note\n    that goes on",
+        "<details>\n<b>x</b>\n</details>",
+        "***",
+        "!!! note\n    text\n\n    # x",
+        ":::tip\n# no\n:::",
+        "import X from 'y'\n\n<Tabs>",
+        "Title\n=====",
+        "    indented\n\n    code",
+        "```\nnever closed",
+        "> quote\n> # x",
+        "<!-- a comment -->",
+    ]
+)
+
+
+@settings(deadline=None)
+@given(
+    opening=OPENINGS,
+    blocks=st.lists(st.one_of(PROSE, fences(), tables(), LISTS, NESTED, HEADINGS, FORMULAS, ODDITIES), max_size=12),
+)
+def test_every_line_stands_in_exactly_one_block(opening: str, blocks: list[str]) -> None:
+    text = opening + "\n\n".join(blocks)
+    lines = text.split("\n")
+    parsed = read(text, "note.md")
+    seen: list[int] = []
+    for block in parsed.blocks:
+        assert isinstance(block.locator, Mark)
+        numbers = range(block.locator.line_start, block.locator.line_end + 1)
+        assert block.text == "\n".join(lines[number - 1] for number in numbers)
+        seen += numbers
+    assert seen == sorted(set(seen))
+    front = 4 if "description" in opening else 0
+    for number, line in enumerate(lines, 1):
+        is_rule = set(line.strip()) <= set("*-_ ")
+        assert number in seen or number <= front or is_rule, line
+
+
+def test_blocks_have_roles_and_lines() -> None:
+    text = "# T\n\nText.\n\n| a |\n|---|\n| 1 |\n\n$$\nx\n$$\n\n```py\n# no\n```\n\nSub\n---\n\n"
+    text += "!!! note\n    a\n\n    # b\n\nend"
+    assert places(read(text, "note.md")) == [
+        ("title", (1, 1)), ("body", (3, 3)), ("table", (5, 7)), ("math", (9, 11)), ("code", (13, 15)),
+        ("title", (17, 18)), ("body", (20, 23)), ("body", (25, 25)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "fence",
+    [
+        "```\n# no\n```",
+        "~~~\n# no\n```\n# no\n~~~",
+        "````md\n```\n# no\n```\n# no\n````",
+        "   ```\n   # no\n   ```",
+        "- item\n\n  ```\n  # no\n  ```",
+        "    # indented code",
+        '```python title="a.py"\n# no',
+    ],
+)
+def test_p22_a_hash_inside_a_fence_is_no_heading(fence: str) -> None:
+    assert headings(f"# Yes\n\n{fence}") == [(("Yes",), "yes")]
+
+
+def test_heading_paths_are_plain_and_anchors_are_those_of_the_page() -> None:
+    text = "# Use `x` **now**\n\n## [Link](u) a\n\n## 前缀缓存\n\n### A & B\n\n# Use x now\n\n"
+    text += "## Own {#mine}\n\n> ## Own\n\n## Own\n"
+    assert headings(text) == [
+        (("Use x now",), "use-x-now"),
+        (("Use x now", "Link a"), "link-a"),
+        (("Use x now", "前缀缓存"), "前缀缓存"),
+        (("Use x now", "前缀缓存", "A & B"), "a--b"),
+        (("Use x now",), "use-x-now_1"),
+        (("Use x now", "Own"), "mine"),
+        (("Use x now", "Own"), "own_1"),  # the heading inside the quote has the id `own`
+    ]
+
+
+def test_anchors_equal_those_of_python_markdown() -> None:
+    markdown = pytest.importorskip("markdown")
+    slugs = pytest.importorskip("pymdownx.slugs")
+    text = "\n\n".join(
+        f"# {t}"
+        for t in ["Setup", "Setup", "设置 A", "Setup_1", "`--kv-cache`", "C++ & you", "Setup", "**!**", "?", "1. 原理"]
+    )
+    renderer = markdown.Markdown(
+        extensions=["toc"], extension_configs={"toc": {"slugify": slugs.slugify(case="lower")}}
+    )
+    renderer.convert(text)
+    assert [anchor for _, anchor in headings(text)] == [token["id"] for token in renderer.toc_tokens]
+
+
+def test_long_lists_come_item_by_item_and_short_ones_whole() -> None:
+    short = "\n".join(f"- item {n}" for n in range(5))
+    long = "\n".join(f"1. item\n   more {n}\n" for n in range(8))
+    assert places(read(short, "n.md")) == [("body", (1, 5))]
+    assert places(read(long, "n.md")) == [("body", (n * 3 + 1, n * 3 + 2)) for n in range(8)]
+
+
+# --- front matter -----------------------------------------------------------------------------------------------
+
+FRONT_MATTER = [
+    pytest.param("---\ntitle: T\n---\n# H", "T", [("title", (4, 4))], id="plain"),
+    pytest.param("---\n# H\n\ntext", "H", [("title", (2, 2)), ("body", (4, 4))], id="leading rule"),
+    pytest.param("---\n\nkey: value\n\n---\n# H", "H", [("body", (3, 3)), ("title", (6, 6))], id="rule, then a blank"),
+    pytest.param(
+        "text\n\n---\n\ntitle: T\n\n---\n", None, [("body", (1, 1)), ("body", (5, 5))], id="rules in the body"
+    ),
+    pytest.param("---\ntitle: T\n\n# H", "H", [("body", (2, 2)), ("title", (4, 4))], id="unclosed"),
+    pytest.param("---\ntitle: vLLM: a tour\nlang: en\n---\nx", "vLLM: a tour", [("body", (5, 5))], id="colon"),
+    pytest.param("---\ntitle: 'a: b'\n...\nx", "a: b", [("body", (4, 4))], id="dots close"),
+    pytest.param("---\ntitle: [\n---\nx", "[", [("body", (4, 4))], id="bad YAML"),
+    pytest.param("---\nsome prose here\n---\nx", None, [("title", (2, 3)), ("body", (4, 4))], id="prose between rules"),
+    pytest.param("---\na: " + "[" * 3000 + "\n---\nx", None, [("body", (4, 4))], id="endless nesting"),
+    pytest.param("---\n---\nx", None, [("body", (3, 3))], id="nothing between"),
+]
+
+
+@pytest.mark.parametrize(("text", "title", "blocks"), FRONT_MATTER)
+def test_p26_front_matter_is_told_from_rules(text: str, title: str | None, blocks: object) -> None:
+    parsed = read(text, "note.md")
+    assert (parsed.title, places(parsed)) == (title, blocks)
+
+
+def test_p26_values_are_read_as_written() -> None:
+    text = (
+        "---\ntitle: T\ndate: 2026-03-01\nversion: 0.20\nlang: zh-CN\nurl: https://example.org/a\nlicense: MIT\n---\nx"
+    )
+    parsed = read(text, "note.md")
+    assert (parsed.date, parsed.version, parsed.lang) == (date(2026, 3, 1), "0.20", "zh")
+    assert (parsed.url, parsed.licence, parsed.dropped) == ("https://example.org/a", "MIT", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "where"),
+    [
+        ("---\na: b\ntitle: [\n---\nx", "not valid YAML", "note.md, line 3"),
+        ("---\ntitle: T\n\nx", "not closed", "note.md, line 1"),
+        ("---\ndate: last week\n---\nx", "2026-03-01", "note.md, front matter"),
+        ("<!--\nSPDX-License-Identifier: MIT\n-->\n\nx", "licence banner", "note.md, line 1"),
+    ],
+)
+def test_what_is_left_out_is_reported(text: str, reason: str, where: str) -> None:
+    (dropped,) = read(text, "note.md").dropped
+    assert reason in dropped.reason
+    assert dropped.where.startswith(where)
+
+
+def test_a_description_can_be_found() -> None:
+    parsed = read("---\ntitle: T\ndescription: >\n  How blocks\n  are shared.\ntags: [a]\n---\nx", "note.md")
+    assert parsed.blocks[0].text == "description: >\n  How blocks\n  are shared."
+    assert places(parsed)[0] == ("body", (3, 5))

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import pytest
+
+from ingest.restructured import read
+from kb.types import Mark
+
+TEXT = """\
+Intro.
+
+=====
+Title
+=====
+
+Text of
+two lines.
+
+.. note::
+
+   Inside.
+
+.. code-block:: rst
+
+   Sub
+   ---
+
+Sub
+---
+
++---+---+
+| a | b |
++---+---+
+
+前缀缓存
+~~~~~~~~
+
+.. math:: x
+
+Sub
+---
+* a
+
+  b
+"""
+
+
+def test_sections_and_lines(capfd: pytest.CaptureFixture[str]) -> None:
+    parsed = read(TEXT)
+    lines = TEXT.split("\n")
+    found = []
+    for block in parsed.blocks:
+        mark = block.locator
+        assert isinstance(mark, Mark)
+        assert block.text == "\n".join(lines[mark.line_start - 1 : mark.line_end])
+        found.append((block.role.value, "/".join(mark.heading_path), mark.line_start, mark.anchor))
+    assert found == [
+        ("body", "", 1, ""),
+        ("title", "Title", 3, "title"),
+        ("body", "Title", 7, "title"),
+        ("body", "Title", 10, "title"),
+        ("code", "Title", 14, "title"),
+        ("title", "Title/Sub", 19, "sub"),
+        ("table", "Title/Sub", 22, "sub"),
+        ("title", "Title/Sub/前缀缓存", 26, "section-1"),
+        ("math", "Title/Sub/前缀缓存", 29, "section-1"),
+        ("title", "Title/Sub", 31, "sub-1"),
+        ("body", "Title/Sub", 33, "sub-1"),
+    ]
+    assert parsed.title == "Title"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_nothing_is_included_or_made_raw(capfd: pytest.CaptureFixture[str]) -> None:
+    text = "T\n=\n\n.. include:: /etc/hostname\n\n.. raw:: html\n   :file: /etc/hostname\n\n"
+    text += ".. csv-table::\n   :file: /etc/hostname\n\n:unknown:`x` |y| `z`_\n\n.. nosuch::\n"
+    assert "\n".join(block.text for block in read(text).blocks).split() == text.split()
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bad\n==\n\nText",
+        "====\n\nText",
+        "A\n=\n\nB\n-\n\nC\n~\n\nD\n=\n\nE\n~\n\nx",
+        "a\u2028b\n\nT\n=\n",
+        "x::\n\n  y",
+    ],
+)
+def test_odd_structure_loses_nothing(text: str) -> None:
+    covered = [
+        number
+        for block in read(text).blocks
+        if isinstance(block.locator, Mark)
+        for number in range(block.locator.line_start, block.locator.line_end + 1)
+    ]
+    lines = text.split("\n")
+    assert [number for number in covered if lines[number - 1].strip()] == [
+        number for number, line in enumerate(lines, 1) if line.strip()
+    ]
