@@ -36,7 +36,7 @@ _FORMULA = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
 _DIAGRAM_URI = "http://schemas.openxmlformats.org/drawingml/2006/diagram"
 _MONOSPACE = re.compile(r"mono|courier|consol|menlo|code|typewriter|terminal|fixedsys|hack", re.IGNORECASE)
 _FORMULA_FONT = "Cambria Math"  # PowerPoint sets formulas in it, and so do we when a formula becomes text
-_FILE_NAME = re.compile(r"\S+\.\w{3,4}$|.*[\\/]\S*\.\w{3,4}$")
+_FILE_NAME = re.compile(r"\S+\.\w{3,4}$|.*[\\/].*\.\w{3,4}$")
 _MACHINE_MADE = re.compile(r"automatically generated|AI-generated content|描述已自动生成|AI 生成的内容")
 _TITLE_CHARACTERS = 100  # a longer text is no title, however large
 _DIVIDER_PARAGRAPHS = 2  # a slide with no more has only a title
@@ -72,6 +72,7 @@ def pieces(slide: Slide, width: int, height: int) -> list[Piece | Unread]:
     _unwrap_alternatives(slide.element)
     _write_out_formulas(slide.element)
     ordered = in_reading_order(slide.shapes)
+    said = {canonical(each.shape.text_frame.text).strip() for each in ordered if each.shape.has_text_frame}
     title, count = _title(slide, ordered, height)
     found: list[Piece | Unread] = []
     if title is not None:
@@ -82,7 +83,6 @@ def pieces(slide: Slide, width: int, height: int) -> list[Piece | Unread]:
             found += _read(each, slide, width * height)
         except Exception as error:  # noqa: BLE001 - python-pptx raises anything on a broken part, and it costs that part
             found.append(Unread("shape", f"{each.shape.name!r} cannot be read ({error!r})"))
-    said = {canonical(each.shape.text_frame.text).strip() for each in ordered if each.shape.has_text_frame}
     return [piece for piece in found if not (isinstance(piece, Piece) and piece.alternative and piece.text in said)]
 
 
@@ -101,7 +101,7 @@ def _write_out_formulas(root: _Element) -> None:
     for formula in list(root.iter(_FORMULA)):
         run = etree.SubElement(formula.getparent(), f"{_A}r")
         etree.SubElement(etree.SubElement(run, f"{_A}rPr"), f"{_A}latin", typeface=_FORMULA_FONT)
-        etree.SubElement(run, f"{_A}t").text = linear(formula)
+        etree.SubElement(run, f"{_A}t").text = "".join(map(linear, formula))
         formula.getparent().replace(formula, run)
 
 
@@ -119,17 +119,18 @@ def _title(slide: Slide, ordered: list[Placed], height: int) -> tuple[BaseShape 
     paragraphs = [
         (each, count, paragraph)
         for each in texts
-        for count, paragraph in enumerate(each.shape.text_frame.paragraphs, start=1)
-        if paragraph.text.strip()
+        for count, (paragraph, role) in enumerate(_with_roles(each.shape), start=1)
+        if role is Role.BODY
     ]
     if not paragraphs:
         return None, 0
+    only = sum(role is not None for each in texts for _, role in _with_roles(each.shape)) <= _DIVIDER_PARAGRAPHS
     sizes = [_size(paragraph) for _, _, paragraph in paragraphs]
     for at in (sizes.index(max(sizes)), 0):
         placed, count, paragraph = paragraphs[at]
         leads = count == next(number for each, number, _ in paragraphs if each is placed)
         alone = at == 0 and sum(each is placed for each, _, _ in paragraphs) == 1
-        larger = sizes[at] > 1.1 * median(sizes) or len(paragraphs) <= _DIVIDER_PARAGRAPHS
+        larger = only or sizes[at] > 1.1 * median(sizes)
         short = len(paragraph.text.strip()) <= _TITLE_CHARACTERS
         if leads and short and (larger or alone) and placed.box.top < height / 2:
             return placed.shape, count
@@ -178,20 +179,24 @@ def _cell(cell: _Cell) -> str:
 
 def _paragraphs(shape: BaseShape) -> Iterator[Piece]:
     """Runs of paragraphs of one role; blank ones go with those before them, so that code keeps its blank lines."""
-    elements = shape.element.findall(f"{_P}txBody/{_A}p")
     roles: list[Role] = []
-    for element in elements:
-        roles.append(_role(element) or (roles[-1] if roles else Role.BODY))
-    texts = [paragraph.text.replace("\v", "\n") for paragraph in shape.text_frame.paragraphs]
-    for role, group in groupby(range(len(elements)), key=lambda i: roles[i]):
+    texts: list[str] = []
+    for paragraph, role in _with_roles(shape):
+        roles.append(role or (roles[-1] if roles else Role.BODY))
+        texts.append(paragraph.text.replace("\v", "\n").rstrip())
+    for role, group in groupby(range(len(roles)), key=roles.__getitem__):
         members = list(group)
-        text = canonical("\n".join(texts[i].rstrip() for i in members)).strip("\n")
+        text = canonical("\n".join(texts[i] for i in members)).strip("\n")
         if not text.strip():
             continue
         if role is Role.BODY:
             yield Piece(role, shape=_cut(shape.element, members[0], members[-1] + 1))
         else:
             yield Piece(role, text)
+
+
+def _with_roles(shape: BaseShape) -> Iterator[tuple[_Paragraph, Role | None]]:
+    yield from zip(shape.text_frame.paragraphs, map(_role, shape.element.findall(f"{_P}txBody/{_A}p")), strict=True)
 
 
 def _cut(shape: _Element, start: int, end: int | None = None) -> _Element:
