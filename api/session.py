@@ -24,14 +24,17 @@ Result = TypeVar("Result")
 def settings_of(context: typer.Context) -> Settings:
     from pydantic import ValidationError
 
+    from api.logs import configure
     from kb.settings import Settings
 
     try:
-        return Settings() if context.obj is None else Settings(home=context.obj)
+        settings = Settings() if context.obj is None else Settings(home=context.obj)
     except ValidationError as error:
         fault = error.errors()[0]
         name = "KB_" + "_".join(map(str, fault["loc"])).upper()
         raise BadRequest(fault["msg"], where=name, remedy="docs/settings.md lists what it can be") from error
+    configure(settings.log_level)
+    return settings
 
 
 @contextmanager

@@ -104,9 +104,12 @@ export function facts(source, locator) {
   ].filter(Boolean).join(" · ");
 }
 
+// Wrapped prose without its line breaks; as long as before, so that spans still fit.
+export const reflowed = (text) => text.replace(/(?<=[^\n]{60})\n(?=[a-z(])/g, " ");
+
 // `text` with the spans in `marks` (code points) as <mark>.
 export function marked(text, marks) {
-  const points = Array.from(text);
+  const points = Array.from(reflowed(text));
   const pieces = [];
   let at = 0;
   for (const [start, end] of marks) {

@@ -1,7 +1,7 @@
 // The search page: one box, two verbs, filters; its whole state stands in the address.
 
 import { bilingual, say } from "./text.js";
-import { call, el, facts, isWeb, marked, pageImage, problemCard, target } from "./library.js";
+import { call, el, facts, isWeb, marked, pageImage, problemCard, reflowed, target } from "./library.js";
 
 const $ = (id) => document.getElementById(id);
 const KINDS = ["note", "deck", "captions", "recording"];
@@ -116,7 +116,7 @@ function hitCard(hit) {
     hit.twins.length ? el("p", { class: "dim", text: say("more", hit.twins.length) }) : null);
 }
 
-const citationCard = (c) => card({ ...c, sourceId: c.source_id, source: c, body: [c.quote], n: c.n });
+const citationCard = (c) => card({ ...c, sourceId: c.source_id, source: c, body: [reflowed(c.quote)], n: c.n });
 
 function card(item, after = null) {
   const link = target(item.href, item.sourceId, item.locator);
@@ -167,13 +167,13 @@ function marker(citation) {
 
 function showQuote(anchor, citation) {
   const quote = $("quote");
-  quote.replaceChildren(el("strong", { text: citation.title }), el("span", { class: "facts", text: facts(citation, citation.locator) }), el("q", { text: citation.quote }));
+  quote.replaceChildren(el("strong", { text: citation.title }), el("span", { class: "facts", text: facts(citation, citation.locator) }), el("q", { text: reflowed(citation.quote) }));
   quote.hidden = false;
   const at = anchor.getBoundingClientRect();
   const left = Math.max(12, Math.min(at.left - 24, innerWidth - quote.offsetWidth - 12));
-  const above = at.top - quote.offsetHeight - 8;
+  const below = at.bottom + 8; // the sentence that is cited stands above
   quote.style.left = `${left}px`;
-  quote.style.top = `${above > 12 ? above : at.bottom + 8}px`;
+  quote.style.top = `${below + quote.offsetHeight < innerHeight - 12 ? below : at.top - quote.offsetHeight - 8}px`;
 }
 
 function hideQuote() { $("quote").hidden = true; }

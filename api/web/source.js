@@ -45,7 +45,7 @@ function drawGroup(group, source, pages) {
   const heading = locator.type === "page" ? say("slide", locator.number) + (locator.label ? ` (${locator.label})` : "")
     : locator.type === "mark" ? locator.heading_path.join(" › ") : "";
   const image = locator.type === "page" && pages ? pageImage(source.id, locator.number, say("slide", locator.number)) : null;
-  return el("section", { class: "group" }, heading ? el("h2", { text: heading }) : null, image, ...segments.map(drawSegment));
+  return el("section", { class: locator.type === "page" ? "group paged" : "group" }, heading ? el("h2", { text: heading }) : null, image, ...segments.map(drawSegment));
 }
 
 function drawSegment(segment) {
@@ -68,7 +68,10 @@ function cite() {
     node.classList.toggle("cited", cited);
     if (cited) { node.setAttribute("aria-label", say("cited")); node.setAttribute("role", "region"); node.tabIndex = -1; first ??= node; }
   }
-  if (first) { first.scrollIntoView({ block: "center" }); first.focus({ preventScroll: true }); }
+  if (!first) return;
+  const page = first.closest(".paged"); // a page is shown from its picture on
+  (page ?? first).scrollIntoView({ block: page ? "start" : "center" });
+  first.focus({ preventScroll: true });
 }
 
 $("back").addEventListener("click", (event) => { if (history.length > 1 && document.referrer.startsWith(location.origin)) { event.preventDefault(); history.back(); } });

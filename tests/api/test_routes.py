@@ -122,5 +122,7 @@ def test_ready_when_the_models_are(client: TestClient, filled: Service) -> None:
 def test_operation_ids_are_stable_and_documented(client: TestClient) -> None:
     paths = client.get("/v1/openapi.json").json()["paths"]
     operations = sorted(op["operationId"] for methods in paths.values() for op in methods.values())
-    documented = re.findall(r"^\| `(\w+)` \| `(?:GET|POST|DELETE) ", (ROOT / "docs" / "http.md").read_text("utf-8"), re.M)
+    documented = re.findall(
+        r"^\| `(\w+)` \| `(?:GET|POST|DELETE) ", (ROOT / "docs" / "http.md").read_text("utf-8"), re.M
+    )
     assert operations == sorted(documented)

@@ -1,0 +1,273 @@
+"""The command as people meet it: what it prints, where, and its exit code."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from api import cli, options
+from api import service as services
+from api.problems import EXIT_CODES
+from kb.settings import Settings
+from kb.types import Answer, Kind
+from tests.api.conftest import open_fake
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Run(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Kb = Callable[..., Run]
+
+
+@pytest.fixture
+def kb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Kb:
+    """Runs `kb` in this process, with stand-ins for the models."""
+
+    def open_service(settings: Settings) -> services.Service:
+        return open_fake(settings)
+
+    monkeypatch.setattr(services, "open_service", open_service)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, home: str = "library") -> Run:
+        monkeypatch.setattr(sys, "argv", ["kb", "--home", home, *arguments])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        out, err = capfd.readouterr()
+        return Run(int(left.value.code or 0), out, err)
+
+    return run
+
+
+@pytest.fixture
+def filled_home(kb: Kb, notes: Path) -> Kb:
+    assert kb("add", str(notes)).code == 0
+    return kb
+
+
+def test_add_tells_each_file_once(kb: Kb, notes: Path) -> None:
+    first = kb("add", str(notes))
+    assert first.code == 0
+    assert re.search(r"^added +notes/paging\.md +\d+ segments, \d+ chunks$", first.out, re.MULTILINE)
+    assert "3 added" in first.err
+    second = kb("add", str(notes))
+    assert (second.code, second.out) == (0, "")
+    assert "3 unchanged" in second.err
+
+
+def test_a_half_failing_batch_says_so_in_its_exit_code(kb: Kb, notes: Path) -> None:
+    (notes / "empty.md").write_bytes(b"")
+    told = kb("add", str(notes))
+    assert told.code == 1
+    assert "failed    notes/empty.md" in told.out
+    assert "3 added, 1 failed" in told.err.replace("1 failed, 3 added", "3 added, 1 failed")
+    assert "Traceback" not in told.err
+
+
+def test_a_missing_path_is_a_failed_file(kb: Kb, notes: Path) -> None:
+    told = kb("add", "nowhere.md", str(notes))
+    assert told.code == 1
+    assert "nowhere.md" in told.out
+    assert "3 added" in told.err
+
+
+def test_add_as_json(kb: Kb, notes: Path) -> None:
+    told = kb("add", "--json", str(notes))
+    assert {change["outcome"] for change in json.loads(told.out)} == {"added"}
+
+
+def test_search_shows_place_quote_and_link(filled_home: Kb) -> None:
+    told = filled_home("search", "block size flag")
+    assert told.code == 0
+    assert re.search(r"^1\.  Paged attention  .*line.* · note · en · 2026-05-12$", told.out, re.MULTILINE)
+    assert re.search(r"^    notes/paging\.md:\d+$", told.out, re.MULTILINE)
+    assert "--block-size" in told.out
+
+
+def test_search_filters(filled_home: Kb) -> None:
+    hits = json.loads(filled_home("search", "--json", "--lang", "zh", "--kind", "note", "缓存").out)
+    assert {hit["source"]["lang"] for hit in hits} == {"zh"}
+    assert json.loads(filled_home("search", "--json", "--since", "2026-05-13", "block size").out) == []
+
+
+def test_ask_answers_and_refuses_with_a_code_of_its_own(filled_home: Kb) -> None:
+    told = filled_home("ask", "--json", "What does --block-size set?")
+    assert told.code == 0
+    assert Answer.model_validate_json(told.out).citations
+    refused = filled_home("ask", "What did the team have for lunch last Friday?")
+    assert refused.code == 3
+    assert "No answer" in refused.out
+    assert "lunch" in filled_home("gaps").out
+
+
+def test_show_prints_segments_with_locators(filled_home: Kb) -> None:
+    told = filled_home("show", "paging.md")
+    assert re.search(r"^M:Paged attention/Blocks#L\d+-\d+|^M:Paged%20attention/Blocks#L\d+-\d+", told.out, re.MULTILINE)
+    assert "    A block table maps" in told.out
+
+
+def test_ls_in_a_pipe_is_tab_separated_and_whole(filled_home: Kb) -> None:
+    lines = filled_home("ls").out.splitlines()
+    assert lines[0].split("\t")[:6] == ["title", "kind", "lang", "segments", "chunks", "warnings"]
+    assert len(lines) == 4
+    assert {line.split("\t")[-1] for line in lines[1:]} == {
+        f"notes/{name}" for name in ("paging.md", "前缀缓存.md", "batching.txt")
+    }
+
+
+def test_rm_and_sync(filled_home: Kb, notes: Path) -> None:
+    assert "removed" in filled_home("rm", "batching.txt").out
+    (notes / "paging.md").unlink()
+    told = filled_home("sync", str(notes))
+    assert told.code == 0
+    assert re.search(r"^removed +notes/paging\.md", told.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("show", "nowhere.md"), 4, "nowhere.md"),
+        (("rm", "nowhere.md"), 4, "nowhere.md"),
+        (("search", ""), 2, "empty"),
+        (("search", "x" * 100_000), 2, "100,000 characters"),
+        (("ask", "  "), 2, "empty"),
+        (("search", "--kind", "film", "x"), 2, "film"),
+        (("search", "--since", "yesterday", "x"), 2, "yesterday"),
+        (("nonsense",), 2, "nonsense"),
+        (("sync", "nowhere"), 4, "no such folder"),
+        (("write", "nowhere"), 4, "nowhere"),
+        (("publish", "nowhere"), 4, "nowhere"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence_and_a_code(
+    filled_home: Kb, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    told = filled_home(*arguments)
+    assert told.code == code
+    assert message in told.err
+    assert "Traceback" not in told.err
+    assert told.out == ""
+
+
+@pytest.mark.parametrize(
+    "command", ["ls", "show x", "search x", "ask x", "gaps", "write", "publish", "rm x", "rebuild"]
+)
+def test_without_a_library_nothing_is_made(kb: Kb, tmp_path: Path, command: str) -> None:
+    told = kb(*command.split())
+    assert told.code == 4
+    assert "kb add" in told.err
+    assert not (tmp_path / "library").exists()
+
+
+def test_a_busy_library_is_told_with_its_remedy(filled_home: Kb, tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from tests.api.conftest import open_fake; from kb.settings import Settings;"
+        "from kb.types import Query; s = open_fake(Settings(home=Path(sys.argv[1]))); s.search(Query(text='x'));"
+        "print('owned', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "library")],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as other:  # fmt: skip
+        assert other.stdout is not None
+        assert other.stdout.readline() == "owned\n"
+        told = filled_home("search", "block size")
+        assert other.stdin is not None
+        other.stdin.close()
+    assert told.code == 5
+    assert "kb serve" in told.err or "another process" in told.err
+
+
+def test_ctrl_c_is_clean(filled_home: Kb, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(services.Service, "search", interrupted)
+    told = filled_home("search", "x")
+    assert told.code == 130
+    assert "Traceback" not in told.err
+
+
+def test_a_fault_of_ours_leaves_no_traceback_on_the_screen(filled_home: Kb, monkeypatch: pytest.MonkeyPatch) -> None:
+    def faulty(*_: object) -> None:
+        raise ZeroDivisionError("by nought")
+
+    monkeypatch.setattr(services.Service, "search", faulty)
+    told = filled_home("search", "x")
+    assert told.code == 70
+    assert "Traceback" not in told.err
+    details = Path(re.search(r"(/\S*kb-fault-\S+\.txt)", told.err)[1])  # type: ignore[index]
+    assert "by nought" in details.read_text("utf-8")
+    details.unlink()
+
+
+def test_a_wrong_setting_is_named(kb: Kb, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KB_SERVE_PORT", "many")
+    told = kb("ls")
+    assert told.code == 2
+    assert "KB_SERVE_PORT" in told.err
+
+
+def test_documents_cannot_steer_the_terminal(kb: Kb, tmp_path: Path) -> None:
+    (tmp_path / "odd.md").write_text(
+        "# Title \x1b]0;owned\x07\n\nText \x1b[2J \u202egnihton\u202c about zebras.\n", encoding="utf-8"
+    )
+    kb("add", "odd.md")
+    for arguments in (("ls",), ("show", "odd.md"), ("search", "zebras")):
+        told = kb(*arguments)
+        assert "\x1b" not in told.out
+        assert "\u202e" not in told.out
+
+
+def test_eval_measures_without_filing_gaps(filled_home: Kb, notes: Path, tmp_path: Path) -> None:
+    case = {
+        "id": "one", "question": "What does --block-size set?", "lang": "en", "kind": "fact",
+        "gold": [{"file": "paging.md", "quote": "The flag `--block-size` sets the block size."}],
+    }  # fmt: skip
+    none = {"id": "two", "question": "Who won the match?", "lang": "en", "kind": "none", "gold": []}
+    (tmp_path / "cases.jsonl").write_text(f"{json.dumps(case)}\n{json.dumps(none)}\n", encoding="utf-8")
+    told = filled_home("eval", "--cases", "cases.jsonl", "--corpus", str(notes), "--out", "report", "--json")
+    assert told.code == 0
+    assert json.loads(told.out)["groups"]["all"]["recall@10"]["value"] == 1
+    assert {path.name for path in (tmp_path / "report").iterdir()} == {"report.json", "report.md", "report.html"}
+    assert json.loads(filled_home("gaps", "--json").out) == []
+
+
+def test_doctor_says_what_is_missing_and_how_to_get_it(filled_home: Kb) -> None:
+    told = filled_home("doctor", "--json")
+    checks = {check["name"]: check for check in json.loads(told.out)}
+    assert {"Python", "torch", "multilingual-e5-small", "LibreOffice", "language model", "library"} <= set(checks)
+    assert all(check["remedy"] for check in checks.values() if check["state"] != "ok" and check["name"] != "service")
+    assert told.code == (5 if any(check["state"] == "missing" for check in checks.values()) else 0)
+
+
+def test_options_are_the_kinds_that_there_are() -> None:
+    assert [kind.value for kind in options.KindName] == [kind.value for kind in Kind]
+
+
+def test_help_is_complete_and_documented() -> None:
+    commands = {info.name or info.callback.__name__: info for info in cli.app.registered_commands}  # type: ignore[union-attr]
+    documented = set(re.findall(r"^\| `kb (\w+)", (ROOT / "docs" / "cli.md").read_text("utf-8"), re.MULTILINE))
+    assert documented == set(commands)
+    assert all(info.epilog and info.epilog.startswith("Example") for info in commands.values())
+    shown = subprocess.run(
+        [sys.executable, "-c", "from api.cli import main; main()", "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert all(re.search(rf"\b{code} ", shown.stdout) for code in EXIT_CODES)

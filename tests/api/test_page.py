@@ -1,0 +1,240 @@
+"""The page in a real browser on a real service."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from api.app import create_app
+from api.auth import Keys
+from api.routes.pages import WEB
+from api.service import Service
+
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+browser_only = pytest.mark.browser
+needs_chromium = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
+
+HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script> [x](javascript:alert(1))'
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@contextlib.contextmanager
+def serving(service: Service, keys: Keys) -> Iterator[str]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(create_app(service, keys), log_level="error", ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+@pytest.fixture
+def address(filled: Service, notes: Path) -> Iterator[str]:
+    (notes / "hostile.md").write_text(f"# Hostile zebra\n\nThe zebra says {HOSTILE}\n", encoding="utf-8")
+    (notes / "published.md").write_text(
+        "---\nurl: https://example.org/okapi\n---\n# Published okapi\n\nThe okapi is published elsewhere.\n",
+        encoding="utf-8",
+    )
+    list(filled.add([notes]))
+    with serving(filled, Keys(reader=None, owner="o")) as url:
+        yield url
+
+
+@pytest.fixture
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    context = chromium.new_context(locale="en-GB")
+    context.set_default_timeout(10_000)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, address: str) -> Iterator[Page]:
+    page = context.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    page.on("request", lambda request: None if request.url.startswith(address) else faults.append(request.url))
+    page.goto(address)
+    yield page
+    assert faults == []
+
+
+@browser_only
+@needs_chromium
+class TestPage:
+    def test_searching_marks_words_and_keeps_the_question_in_the_address(self, page: Page) -> None:
+        page.get_by_role("searchbox").fill("block size")
+        page.keyboard.press("Enter")
+        expect(page.locator(".hit").first).to_contain_text("--block-size")
+        expect(page.locator(".hit mark").first).to_be_visible()
+        assert "q=block+size" in page.url
+        page.reload()
+        expect(page.get_by_role("searchbox")).to_have_value("block size")
+        expect(page.locator(".hit").first).to_be_visible()
+
+    def test_asking_answers_with_quotes_on_hover(self, page: Page) -> None:
+        page.get_by_role("searchbox").fill("What does --block-size set?")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        page.locator(".marker").first.hover()
+        expect(page.get_by_role("tooltip")).to_contain_text("block size")
+        page.locator(".marker").first.click()
+        expect(page.locator("#citation-1 .open")).to_be_focused()
+
+    def test_a_refusal_shows_why(self, page: Page) -> None:
+        page.get_by_role("searchbox").fill("Who won the football match yesterday?")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator(".refused")).to_contain_text("No answer")
+
+    def test_the_keyboard_is_enough(self, page: Page) -> None:
+        page.keyboard.press("Escape")
+        page.keyboard.press("/")
+        expect(page.get_by_role("searchbox")).to_be_focused()
+        page.keyboard.type("KV cache blocks")
+        page.keyboard.press("Enter")
+        expect(page.locator(".hit").first).to_be_visible()
+        page.keyboard.press("ArrowDown")
+        expect(page.locator("a.open").first).to_be_focused()
+        page.keyboard.press("ArrowUp")
+        expect(page.get_by_role("searchbox")).to_be_focused()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile(r"/source/"))
+
+    def test_a_local_source_opens_at_the_cited_lines(self, page: Page) -> None:
+        page.get_by_role("searchbox").fill("block table maps")
+        page.keyboard.press("Enter")
+        page.locator("a.open").first.click()
+        page.wait_for_url(re.compile(r"/source/.+#L\d+-\d+"))
+        expect(page.locator(".cited").first).to_be_in_viewport()
+        expect(page.locator(".cited").first).to_contain_text("block")
+
+    def test_a_published_source_opens_where_it_is_published(self, page: Page) -> None:
+        page.get_by_role("searchbox").fill("okapi published elsewhere")
+        page.keyboard.press("Enter")
+        link = page.locator("a.open", has_text="okapi").first
+        expect(link).to_have_attribute("href", re.compile(r"^https://example\.org/okapi"))
+        expect(link).to_have_attribute("rel", re.compile("noopener"))
+
+    def test_the_language_is_switched_and_remembered(self, page: Page) -> None:
+        page.get_by_role("button", name="中文").click()
+        expect(page.get_by_role("button", name="提问", exact=True)).to_be_visible()
+        page.reload()
+        expect(page.get_by_role("button", name="提问", exact=True)).to_be_visible()
+        assert page.locator("html").get_attribute("lang") == "zh-Hans"
+
+    def test_filters_narrow_and_clear(self, page: Page) -> None:
+        page.get_by_role("searchbox").fill("缓存 cache")
+        page.keyboard.press("Enter")
+        page.get_by_label("Language").select_option("zh")
+        page.wait_for_url(re.compile("lang=zh"))
+        expect(page.locator(".hit blockquote").first).to_have_attribute("lang", "zh")
+        page.get_by_role("button", name="Clear filters").click()
+        page.wait_for_url(re.compile(r"^[^&]*$"))
+
+    def test_p36_a_hostile_document_stays_text(self, page: Page) -> None:
+        page.get_by_role("searchbox").fill("zebra")
+        page.keyboard.press("Enter")
+        hit = page.locator(".hit", has_text="zebra").first
+        expect(hit).to_contain_text("onerror=")
+        assert page.locator(".hit img, .hit script").count() == 0
+        hit.locator("a.open").click()
+        expect(page.locator(".segment", has_text="onerror=").first).to_be_visible()
+        assert "zebra" in page.title()
+
+    def test_errors_say_what_to_do(self, page: Page) -> None:
+        page.route("**/v1/search", lambda route: route.abort())
+        page.goto(page.url + "?q=x")
+        expect(page.get_by_role("alert")).to_contain_text("kb serve")
+        page.unroute_all()
+        page.evaluate("console.clear()")
+
+    def test_every_control_has_a_name(self, page: Page) -> None:
+        page.goto(page.url + "?q=block&mode=ask")
+        expect(page.locator("#answer")).not_to_be_empty()
+        nameless = page.evaluate(
+            "() => [...document.querySelectorAll('button, input, select, a, img')].filter(n => n.offsetParent"
+            " && !(n.textContent.trim() || n.getAttribute('aria-label') || n.alt !== undefined"
+            " || n.labels?.length)).map(n => n.outerHTML)"
+        )
+        assert nameless == []
+
+
+@browser_only
+@needs_chromium
+def test_a_guarded_service_asks_for_its_key(filled: Service, context: BrowserContext) -> None:
+    key = "a-key-of-sufficient-length"
+    with serving(filled, Keys(reader=key, owner="o")) as url:
+        page = context.new_page()
+        page.goto(url + "/?q=block+size")
+        page.get_by_label("Key").fill(key)
+        page.get_by_role("button", name="Use key").click()
+        expect(page.locator(".hit").first).to_be_visible()
+        page.close()
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("ink", "ground"),
+    [
+        ("ink", "ground"), ("ink", "card"), ("dim", "ground"), ("dim", "card"), ("accent", "card"), ("accent", "ground"),
+        ("on-accent", "accent"), ("mark-ink", "mark"), ("warn", "warn-ground"), ("ink", "warn-ground"), ("dim", "cited"),
+    ],
+)  # fmt: skip
+def test_contrast_is_at_least_aa(theme: int, ink: str, ground: str) -> None:
+    """WCAG 2.2, 1.4.3: 4.5 to 1 for text."""
+    css = (WEB / "app.css").read_text("utf-8")
+    colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", css.split("@media (prefers-color-scheme: dark)")[theme]))
+    light, dark = sorted((_luminance(colours[ink]), _luminance(colours[ground])), reverse=True)
+    assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_inlines_nothing() -> None:
+    for file in WEB.iterdir():
+        text = file.read_text("utf-8")
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text), file.name
+        if file.suffix == ".html":
+            assert not re.search(r"<script(?![^>]*src=)|\son\w+=|style=|https?://", text), file.name
+        if file.suffix == ".css":
+            assert "url(" not in text
+            assert "@import" not in text
+
+
+def test_both_languages_say_everything() -> None:
+    text = (WEB / "text.js").read_text("utf-8")
+    english, chinese = re.search(r"en: \{(.*?)\n  \},\n  zh: \{(.*?)\n  \},", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    keys = [re.findall(r"(?:^|[,{]\s*)(\w+): ?(?=[\"(])", body, re.MULTILINE) for body in (english, chinese)]
+    assert sorted(keys[0]) == sorted(keys[1])
+    used = set(re.findall(r'data-i18n(?:-label)?="(\w+)"', "".join(f.read_text("utf-8") for f in WEB.glob("*.html"))))
+    used |= set(re.findall(r'say\("(\w+)"', "".join(f.read_text("utf-8") for f in WEB.glob("*.js"))))
+    assert used <= set(keys[0])

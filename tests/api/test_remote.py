@@ -1,0 +1,162 @@
+"""The same library through a real server on loopback, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from api.base import KnowledgeBase
+from api.remote import RemoteLibrary, _lines, connect
+from kb.errors import BadRequest, LibraryBusy, NotFound
+from kb.settings import Settings
+from kb.types import Filters, Progress, Query
+from tests.api.conftest import write_notes
+
+ROOT = Path(__file__).resolve().parents[2]
+KB = [sys.executable, "-m", "tests.api.fake_kb"]
+
+pytestmark = pytest.mark.server
+
+
+def kb(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*KB, "--home", str(home), *arguments],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, env=os.environ | environment,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
+    folder = tmp_path_factory.mktemp("served")
+    write_notes(folder / "notes")
+    assert kb(folder / "library", "add", str(folder / "notes")).returncode == 0
+    with subprocess.Popen(
+        [*KB, "--home", str(folder / "library"), "serve", "--port", "0"], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        assert "Serving" in process.stderr.readline()
+        yield folder, process
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert not (folder / "library" / "serve.json").exists()
+
+
+@pytest.fixture
+def remote(served: tuple[Path, subprocess.Popen[str]]) -> Iterator[KnowledgeBase]:
+    library = connect(Settings(home=served[0] / "library"))
+    assert isinstance(library, RemoteLibrary)
+    yield library
+    library.close()
+
+
+def test_every_method_goes_through(remote: KnowledgeBase, served: tuple[Path, object]) -> None:
+    assert len(remote.sources()) == 3
+    assert remote.search(Query(text="block size"))[0].marks
+    assert remote.ask("What does --block-size set?", Filters(langs=("en",))).citations
+    assert remote.ask("午饭吃了什么菜？").refused
+    assert remote.gaps()[0].question == "午饭吃了什么菜？"
+    assert remote.show("paging.md").segments
+    assert remote.show(str(served[0] / "notes" / "paging.md")).source.title == "Paged attention"
+    assert remote.talks() == []
+    assert remote.articles() == []
+
+
+def test_adding_streams_progress_and_changes(remote: KnowledgeBase, served: tuple[Path, object]) -> None:
+    extra = served[0] / "extra.md"
+    extra.write_text("# Extra\n\nOne\u2028more.\n", encoding="utf-8")
+    seen: list[Progress] = []
+    (change,) = remote.add([extra], seen.append)
+    assert change.outcome == "added"
+    assert seen[0].total == 1
+    assert remote.remove("extra.md").outcome == "removed"
+    extra.unlink()
+
+
+def test_syncing_and_rebuilding(remote: KnowledgeBase, served: tuple[Path, object]) -> None:
+    assert {change.outcome for change in remote.sync(served[0] / "notes")} == {"unchanged"}
+    assert len(list(remote.rebuild())) == 3
+    assert remote.search(Query(text="block size"))
+
+
+def test_errors_come_back_as_they_were(remote: KnowledgeBase, served: tuple[Path, object]) -> None:
+    with pytest.raises(NotFound, match="nowhere"):
+        remote.show("nowhere")
+    with pytest.raises(BadRequest, match="empty"):
+        remote.search(Query(text=" "))
+    with pytest.raises(NotFound, match="no such folder"):
+        list(remote.sync(served[0] / "nowhere"))
+
+
+def test_the_command_goes_through_the_service(served: tuple[Path, object]) -> None:
+    told = kb(served[0] / "library", "search", "--json", "block size")
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)[0]["source"]["title"] == "Paged attention"
+    assert kb(served[0] / "library", "ask", "Who won the match?").returncode == 3
+    assert kb(served[0] / "library", "show", "nowhere").returncode == 4
+
+
+def test_the_token_is_for_the_owners_eyes(served: tuple[Path, object]) -> None:
+    assert (served[0] / "library" / "serve.json").stat().st_mode & 0o077 == 0
+
+
+def test_a_second_service_is_refused(served: tuple[Path, object]) -> None:
+    told = kb(served[0] / "library", "serve", "--port", "0")
+    assert told.returncode == 5
+    assert "Traceback" not in told.stderr
+
+
+def test_a_service_that_hangs_up_is_a_busy_library() -> None:
+    library = RemoteLibrary("http://127.0.0.1:9", "token")
+    with pytest.raises(LibraryBusy, match="does not answer"):
+        library.sources()
+    library.close()
+
+
+def test_an_unsafe_address_is_refused(tmp_path: Path) -> None:
+    told = kb(tmp_path / "library", "serve", "--host", "0.0.0.0", KB_SERVE_API_KEY="")
+    assert told.returncode == 5
+    assert "KB_SERVE_API_KEY" in told.stderr
+
+
+def test_a_killed_add_is_finished_by_the_next(tmp_path: Path) -> None:
+    notes = write_notes(tmp_path / "notes")
+    gate = tmp_path / "gate"
+    whole = kb(tmp_path / "whole", "add", str(notes))
+    assert whole.returncode == 0
+    gate.touch()
+    with subprocess.Popen(
+        [*KB, "--home", str(tmp_path / "killed"), "add", str(notes)],
+        cwd=ROOT, stdout=subprocess.DEVNULL, env=os.environ | {"KB_TEST_SLOW": str(gate)},
+    ) as process:  # fmt: skip
+        pending = tmp_path / "killed" / "sources"
+        while not (pending.is_dir() and any(pending.iterdir())):
+            assert process.poll() is None
+        process.kill()
+    gate.unlink()
+    assert kb(tmp_path / "killed", "add", str(notes)).returncode == 0
+    for question in ("block size", "前缀缓存", "continuous batching"):
+        answers = [kb(tmp_path / home, "search", "--json", question).stdout for home in ("whole", "killed")]
+        assert json.loads(answers[0]) == json.loads(answers[1])
+    assert kb(tmp_path / "killed", "ls", "--json").stdout == kb(tmp_path / "whole", "ls", "--json").stdout
+
+
+def test_p45_a_line_ends_at_a_newline_alone() -> None:
+    pieces = ['{"a": "x\u2028y\x85z"}\n{"b"'.encode(), b": 1}\n", b"{}"]
+    assert list(_lines(iter(pieces))) == ['{"a": "x\u2028y\x85z"}'.encode(), b'{"b": 1}', b"{}"]
+
+
+def test_httpx_trusts_no_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    library = RemoteLibrary("http://127.0.0.1:9", "token")
+    with pytest.raises(LibraryBusy) as caught:
+        library.sources()
+    assert isinstance(caught.value.__cause__, httpx.ConnectError)
+    library.close()
