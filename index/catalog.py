@@ -5,10 +5,26 @@ SQLAlchemy Core, so that SQLite (in WAL mode) serves a laptop and PostgreSQL a t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from kb.types import Article, Document, Gap, Lang, Source, SourceEntry, Talk
+from pydantic import TypeAdapter
+
+from index import names
+from index.database import Database, delete, put, rows
+from kb.text import stable_id
+from kb.types import Article, Document, Dropped, Gap, Lang, Source, SourceEntry, Status, Talk
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Row
+
+_DROPPED: TypeAdapter[tuple[Dropped, ...]] = TypeAdapter(tuple[Dropped, ...])
+_FRESH_SECONDS = 1.0
 
 
 class Catalog:
@@ -21,26 +37,55 @@ class Catalog:
 
     def __init__(self, url: str) -> None:
         """`url` as SQLAlchemy takes it: `sqlite:////path/catalog.db`, `postgresql+psycopg://…`."""
-        raise NotImplementedError
+        self._database = Database(url)
+        self._lock = threading.Lock()
+        self._live: Mapping[str, str] = MappingProxyType({})
+        self._generation = -1
+        self._checked = float("-inf")
 
     @classmethod
     def in_folder(cls, home: Path) -> Catalog:
         """The catalog of the library in `home`: `home/catalog.db`, made where it is missing."""
-        raise NotImplementedError
+        from sqlalchemy import URL
+
+        home.mkdir(parents=True, exist_ok=True)
+        url = URL.create("sqlite", database=str(home.absolute() / "catalog.db"))
+        return cls(url.render_as_string(hide_password=False))
 
     # --- sources: written by `Library` alone --------------------------------------------------------------------
 
     def begin(self, source: Source) -> None:
         """The source is visible as pending; a version that is already searchable stays so."""
-        raise NotImplementedError
-
-    def publish(self, document: Document, *, revision: str, recipe: str, chunks: int) -> None:
-        """One transaction: `revision` is live, the row tells of `document`, its content hash and its recipe."""
-        raise NotImplementedError
+        self._mark(source, Status.PENDING, None)
 
     def fail(self, source: Source, error: str) -> None:
         """The source is failed with its reason; a version that is already searchable stays so."""
-        raise NotImplementedError
+        self._mark(source, Status.FAILED, error)
+
+    def publish(self, document: Document, *, revision: str, recipe: str, chunks: int) -> None:
+        """One transaction: `revision` is live, the row tells of `document`, its content hash and its recipe."""
+        row = {
+            "talk": document.source.talk,
+            "source": document.source.model_dump_json(),
+            "status": Status.READY.value,
+            "live": revision,
+            "recipe": recipe,
+            "segments": len(document.segments),
+            "chunks": chunks,
+            "pages": document.pages,
+            "dropped": _DROPPED.dump_json(document.dropped).decode(),
+            "error": None,
+            "updated": _now(),
+        }
+        with self._database.writing() as connection:
+            put(connection, "sources", {"id": document.source.id}, row)
+            _switched(connection)
+        self.live_revisions(fresh=True)
+
+    def recount(self, source_id: str, chunks: int) -> None:
+        """Another chunker cut the same document into so many chunks."""
+        with self._database.writing() as connection:
+            put(connection, "sources", {"id": source_id}, {"chunks": chunks})
 
     def remove(self, source_id: str) -> SourceEntry:
         """Forget a source in whatever state, and its talk with its last source; returns what it was.
@@ -48,21 +93,35 @@ class Catalog:
         Raises:
             NotFound: if there is no such source.
         """
-        raise NotImplementedError
+        with self._database.writing() as connection:
+            entry = _one(rows(connection, "sources", id=source_id), source_id)
+            delete(connection, "sources", id=source_id)
+            talk = entry.source.talk
+            if talk is not None and not rows(connection, "sources", talk=talk):
+                delete(connection, "talks", id=talk)
+            _switched(connection)
+        self.live_revisions(fresh=True)
+        return entry
 
     def is_current(self, source_id: str, sha256: str, recipe: str) -> bool:
         """Whether these bytes, read by this recipe, are what readers see, with no failure or interruption since."""
-        raise NotImplementedError
+        return any(
+            row.status == Status.READY
+            and row.recipe == recipe
+            and Source.model_validate_json(row.source).sha256 == sha256
+            for row in self._database.rows("sources", id=source_id)
+        )
 
     # --- sources: read by everyone ------------------------------------------------------------------------------
 
     def entries(self) -> tuple[SourceEntry, ...]:
         """All sources, by title."""
-        raise NotImplementedError
+        found = (_entry(row) for row in self._database.rows("sources"))
+        return tuple(sorted(found, key=lambda entry: (entry.source.title.casefold(), entry.source.id)))
 
     def entry(self, source_id: str) -> SourceEntry:
         """Raises: NotFound."""
-        raise NotImplementedError
+        return _one(self._database.rows("sources", id=source_id), source_id)
 
     def find(self, name: str) -> SourceEntry:
         """The source that a person means by an id, a uri, a path or its end, a title, or the start of an id.
@@ -71,28 +130,46 @@ class Catalog:
             BadRequest: if several sources answer to the name; the message lists them.
             NotFound: if none does; the message lists near names.
         """
-        raise NotImplementedError
+        return names.source(name, self.entries())
 
     def live(self, source_id: str) -> str | None:
         """The revision of a source that readers see. Answers from memory."""
-        raise NotImplementedError
+        return self.live_revisions().get(source_id)
 
     def live_revisions(self, *, fresh: bool = False) -> Mapping[str, str]:
         """Source id -> live revision, an immutable snapshot from memory.
 
         Writes of this process show at once, those of others within a second, or at once with `fresh`.
         """
-        raise NotImplementedError
+        if not fresh and time.monotonic() - self._checked < _FRESH_SECONDS:
+            return self._live
+        with self._lock, self._database.reading() as connection:
+            generation = _generation(connection)
+            if generation != self._generation:
+                live = {row.id: row.live for row in rows(connection, "sources") if row.live}
+                self._live = MappingProxyType(live)
+                self._generation = generation
+            self._checked = time.monotonic()
+            return self._live
 
     # --- talks --------------------------------------------------------------------------------------------------
 
     def put_talk(self, talk: Talk) -> None:
         """Add or replace a talk; its `sources` are not stored, they follow from the sources."""
-        raise NotImplementedError
+        stored = talk.model_copy(update={"sources": ()}).model_dump_json()
+        with self._database.writing() as connection:
+            put(connection, "talks", {"id": talk.id}, {"talk": stored})
 
     def talks(self) -> tuple[Talk, ...]:
         """All talks by title, each with the ids of the sources that name it."""
-        raise NotImplementedError
+        sources: dict[str, list[str]] = {}
+        for row in self._database.rows("sources"):
+            sources.setdefault(row.talk, []).append(row.id)
+        found = (
+            Talk.model_validate_json(row.talk).model_copy(update={"sources": tuple(sorted(sources.get(row.id, ())))})
+            for row in self._database.rows("talks")
+        )
+        return tuple(sorted(found, key=lambda talk: (talk.title.casefold(), talk.id)))
 
     def find_talk(self, name: str) -> Talk:
         """The talk that a person means by its id, its title, or the start of its id.
@@ -101,31 +178,82 @@ class Catalog:
             BadRequest: if several talks answer to the name.
             NotFound: if none does.
         """
-        raise NotImplementedError
+        return names.talk(name, self.talks())
 
     # --- articles -----------------------------------------------------------------------------------------------
 
     def put_article(self, article: Article) -> None:
         """Add or replace the article with this slug and language."""
-        raise NotImplementedError
+        key = {"slug": article.slug, "lang": article.lang}
+        with self._database.writing() as connection:
+            put(connection, "articles", key, {"article": article.model_dump_json()})
 
     def articles(self) -> tuple[Article, ...]:
         """All articles, by slug and language."""
-        raise NotImplementedError
+        found = (Article.model_validate_json(row.article) for row in self._database.rows("articles"))
+        return tuple(sorted(found, key=lambda article: (article.slug, article.lang)))
 
     def article(self, slug: str, lang: Lang) -> Article:
         """Raises: NotFound, with near names."""
-        raise NotImplementedError
+        known = self.articles()
+        for article in known:
+            if (article.slug, article.lang) == (slug, lang):
+                return article
+        raise names.unknown("article", f"{slug} ({lang})", (f"{article.slug} ({article.lang})" for article in known))
 
     # --- gaps ---------------------------------------------------------------------------------------------------
 
     def add_gap(self, gap: Gap) -> None:
         """File a refused question; one that was asked before (case and outer blanks aside) is counted up."""
-        raise NotImplementedError
+        key = stable_id(gap.question.strip().casefold())
+        with self._database.writing() as connection:
+            times = gap.times + sum(row.times for row in rows(connection, "gaps", id=key))
+            asked = gap.asked_at.astimezone(UTC).isoformat()
+            put(connection, "gaps", {"id": key}, {"gap": gap.model_dump_json(), "times": times, "asked_at": asked})
 
     def gaps(self) -> tuple[Gap, ...]:
         """Refused questions, most often asked first, then the latest."""
-        raise NotImplementedError
+        filed = sorted(self._database.rows("gaps"), key=lambda row: (row.times, row.asked_at, row.id), reverse=True)
+        return tuple(Gap.model_validate_json(row.gap).model_copy(update={"times": row.times}) for row in filed)
 
     def close(self) -> None:
-        raise NotImplementedError
+        self._database.close()
+
+    def _mark(self, source: Source, status: Status, error: str | None) -> None:
+        state = {"status": status.value, "error": error, "updated": _now()}
+        with self._database.writing() as connection:
+            if not any(row.live for row in rows(connection, "sources", id=source.id)):
+                state |= {"talk": source.talk, "source": source.model_dump_json()}
+            put(connection, "sources", {"id": source.id}, state)
+
+
+def _generation(connection: Connection) -> int:
+    value: int = rows(connection, "meta", key="generation")[0].value
+    return value
+
+
+def _switched(connection: Connection) -> None:
+    """Tell other processes that live revisions changed."""
+    put(connection, "meta", {"key": "generation"}, {"value": _generation(connection) + 1})
+
+
+def _one(found: Sequence[Row[Any]], source_id: str) -> SourceEntry:
+    if not found:
+        raise names.unknown("source", source_id, ())
+    return _entry(found[0])
+
+
+def _entry(row: Row[Any]) -> SourceEntry:
+    return SourceEntry(
+        source=Source.model_validate_json(row.source),
+        status=Status(row.status),
+        segments=row.segments,
+        chunks=row.chunks,
+        pages=row.pages,
+        dropped=_DROPPED.validate_json(row.dropped),
+        error=row.error,
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

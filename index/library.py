@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from filelock import FileLock, Timeout
+
+from index.artefacts import Artefacts
 from index.catalog import Catalog
-from index.store import Dense, Found, IndexRecipe, Sparse, Store
-from kb.types import Change, Chunk, Document, Filters, Outcome, Progress, Source, SourceEntry
+from index.live import LiveIndex
+from index.serving import forget_service, record_service, running_service
+from index.store import Dense, Found, IndexRecipe, Point, Sparse, Store, Write
+from kb.errors import LibraryBusy, NotFound, UnreadableSource
+from kb.text import stable_id
+from kb.types import Change, Chunk, Document, Filters, Outcome, Progress, Source, SourceEntry, Status
+
+__all__ = ["Embed", "Library", "Split", "Vectors", "forget_service", "record_service", "running_service"]
+
+_BATCH = 64
+_PATIENCE = 60.0  # seconds; a writer holds the lock for less than one, a rebuild for longer
+_INTERRUPTED = "the work on it was interrupted. Add it again"
 
 
 @dataclass(frozen=True)
@@ -48,7 +62,13 @@ class Library:
 
     def __init__(self, home: Path, store: Store, catalog: Catalog, recipe: IndexRecipe) -> None:
         """Touches nothing; `open` does. The library owns `store` and `catalog`, and closes them."""
-        raise NotImplementedError
+        self.home = home
+        self.store = store
+        self.catalog = catalog
+        self.recipe = recipe
+        self._index = LiveIndex(store, catalog)
+        self._artefacts = Artefacts(home / "sources")
+        self._lost: frozenset[str] = frozenset()  # live in the catalog, without a point in the index
 
     def open(self) -> None:
         """Make or check the index and remove what an interrupted run left. Also `with library:`.
@@ -57,13 +77,22 @@ class Library:
             IndexMismatch: if another recipe built the index; `rebuild` is the remedy and needs no `open`.
             LibraryBusy: if another process owns the embedded index, or writes for longer than a minute.
         """
-        raise NotImplementedError
+        with self._writing():
+            self.store.ensure(self.recipe)
+            self._sweep()
+            if self.store.exclusive:
+                self._end_interrupted()
 
     def close(self) -> None:
-        raise NotImplementedError
+        self.store.close()
+        self.catalog.close()
 
     def __enter__(self) -> Library:
-        self.open()
+        try:
+            self.open()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -76,11 +105,12 @@ class Library:
 
         `recipe` names everything else that decides on the document: reader, transcriber, the talk's facts.
         """
-        raise NotImplementedError
+        return source_id not in self._lost and self.catalog.is_current(source_id, sha256, recipe)
 
     def begin(self, source: Source) -> Path:
         """Show the source as pending, and give an empty folder for its page images (`Reading.images`)."""
-        raise NotImplementedError
+        self.catalog.begin(source)
+        return self._artefacts.prepare(source.id)
 
     def replace(
         self,
@@ -100,11 +130,32 @@ class Library:
             UnreadableSource: if there are no chunks.
             LibraryBusy: if another process writes for longer than a minute.
         """
-        raise NotImplementedError
+        source_id, revision = document.source.id, _revision(document, chunks)
+        if not chunks:
+            raise UnreadableSource(
+                "there is no text in it to search", where=document.source.uri, remedy="Add a version that has text"
+            )
+        batches = []
+        for batch in _points(document, chunks, embed, revision):  # what takes long, before the lock
+            batches.append(batch)
+            on_progress(len(batches) * _BATCH / (len(chunks) + _BATCH))
+        with self._writing():
+            before = self.catalog.live(source_id)
+            self._artefacts.write(document, revision)
+            for batch in batches:
+                self.store.upsert(batch)
+            self.catalog.publish(document, revision=revision, recipe=recipe, chunks=len(chunks))
+            self._lost -= {source_id}
+            self.store.delete(source_id, keep=revision)
+            self._artefacts.keep(source_id, revision)
+            self._artefacts.discard(source_id)
+        on_progress(1.0)
+        return Outcome.UPDATED if before else Outcome.ADDED
 
     def fail(self, source: Source, error: str) -> None:
         """Show the source as failed, with its reason; the version before it stays searchable."""
-        raise NotImplementedError
+        self.catalog.fail(source, error)
+        self._artefacts.discard(source.id)
 
     def remove(self, source_id: str) -> SourceEntry:
         """Remove a source in whatever state: catalog first, then points and artefacts. Returns what it was.
@@ -112,7 +163,12 @@ class Library:
         Raises:
             NotFound: if there is no such source.
         """
-        raise NotImplementedError
+        with self._writing():
+            entry = self.catalog.remove(source_id)
+            self.store.delete(source_id)
+            self._artefacts.keep(source_id, None)
+            self._artefacts.discard(source_id)
+        return entry
 
     def rebuild(
         self, split: Split, embed: Embed, *, on_progress: Callable[[Progress], None] = no_progress
@@ -122,21 +178,35 @@ class Library:
         Needs no `open` and leaves the library open. The originals are not read. Readers of this process are served
         from the old index until the switch. A source whose artefact cannot be read is marked as failed.
         """
-        raise NotImplementedError
+        changes: list[Change] = []
+
+        def fill(write: Write) -> None:
+            live = sorted(self.catalog.live_revisions(fresh=True).items())
+            for done, (source_id, revision) in enumerate(live):
+                entry = self.catalog.entry(source_id)
+                on_progress(Progress(done=done, total=len(live), path=entry.source.uri, stage="embed"))
+                changes.append(self._refill(entry, revision, split, embed, write))
+
+        with self._writing():
+            self.store.rebuild(self.recipe, fill)
+            for change in changes:
+                self._note(change)
+            self._sweep()
+        return tuple(changes)
 
     def optimize(self) -> None:
         """Build what makes searching fast; once after a batch, never in a request."""
-        raise NotImplementedError
+        self.store.optimize()
 
     # --- reading ------------------------------------------------------------------------------------------------
 
     def search(self, list_name: str, vector: Dense | Sparse, filters: Filters, limit: int) -> list[Found]:
         """`Store.search` over live revisions only."""
-        raise NotImplementedError
+        return self._index.search(list_name, vector, filters, limit)
 
     def get(self, chunk_ids: Sequence[str]) -> list[Found]:
         """`Store.get` over live revisions only: at most one chunk an id."""
-        raise NotImplementedError
+        return self._index.get(chunk_ids)
 
     def document(self, source_id: str) -> Document:
         """The segments of the version that readers see.
@@ -145,8 +215,88 @@ class Library:
             NotFound: if no version is searchable.
             UnreadableSource: if the artefact is damaged; adding the original again mends it.
         """
-        raise NotImplementedError
+        while True:
+            revision = self.catalog.live(source_id)
+            if revision is None:
+                entry = self.catalog.entry(source_id)
+                raise NotFound(f"no version of the source is searchable ({entry.status})", where=entry.source.uri)
+            try:
+                return self._artefacts.read(source_id, revision)
+            except UnreadableSource:
+                if self.catalog.live_revisions(fresh=True).get(source_id) == revision:
+                    raise
 
     def page_image(self, source_id: str, number: int) -> Path | None:
         """The WebP image of a page, counted from 1; None where there is none."""
-        raise NotImplementedError
+        revision = self.catalog.live(source_id)
+        return self._artefacts.page_image(source_id, revision, number) if revision else None
+
+    # --- inside -------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One writer at a time, over threads and processes; the system frees the lock of a process that dies."""
+        self.home.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.home / "writer.lock", timeout=_PATIENCE)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise LibraryBusy(
+                "another process is writing", where=str(self.home), remedy="Wait until it ends, then try again"
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _sweep(self) -> None:
+        """Remove points and artefacts of revisions that are not live, and learn which live ones have no points."""
+        live = self.catalog.live_revisions(fresh=True)
+        stored = self.store.revisions()
+        for source_id, revisions in stored.items():
+            if revisions - {live.get(source_id)}:
+                self.store.delete(source_id, keep=live.get(source_id))
+        for source_id in self._artefacts.sources():
+            self._artefacts.keep(source_id, live.get(source_id))
+        self._lost = frozenset(source_id for source_id in live if live[source_id] not in stored.get(source_id, ()))
+
+    def _end_interrupted(self) -> None:
+        """What is pending when the only owner opens was left by a process that died."""
+        for entry in self.catalog.entries():
+            if entry.status is Status.PENDING:
+                self.catalog.fail(entry.source, _INTERRUPTED)
+        for source_id in self._artefacts.sources():
+            self._artefacts.discard(source_id)
+
+    def _refill(self, entry: SourceEntry, revision: str, split: Split, embed: Embed, write: Write) -> Change:
+        path, source_id = entry.source.uri, entry.source.id
+        try:
+            document = self._artefacts.read(source_id, revision)
+        except UnreadableSource as error:
+            return Change(path=path, outcome=Outcome.FAILED, source_id=source_id, error=str(error))
+        chunks = split(document)
+        for batch in _points(document, chunks, embed, revision):
+            write(batch)
+        segments = len(document.segments)
+        return Change(path=path, outcome=Outcome.UPDATED, source_id=source_id, segments=segments, chunks=len(chunks))
+
+    def _note(self, change: Change) -> None:
+        entry = self.catalog.entry(change.source_id or "")
+        if change.error:
+            self.catalog.fail(entry.source, change.error)
+        else:
+            self.catalog.recount(entry.source.id, change.chunks)
+
+
+def _revision(document: Document, chunks: Sequence[Chunk]) -> str:
+    """Named by content: the same document, cut alike, is the same revision in every run and on every machine."""
+    return stable_id(document.model_dump_json(), *(chunk.model_dump_json() for chunk in chunks))
+
+
+def _points(document: Document, chunks: Sequence[Chunk], embed: Embed, revision: str) -> Iterator[list[Point]]:
+    for start in range(0, len(chunks), _BATCH):
+        batch = chunks[start : start + _BATCH]
+        yield [
+            Point(chunk, document.source, revision, vectors.dense, vectors.lexical)
+            for chunk, vectors in zip(batch, embed(batch), strict=True)
+        ]

@@ -1,0 +1,123 @@
+"""The catalog's database: connections, transactions, the version of its schema."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from kb.errors import IndexMismatch, UnreadableSource
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine, Row
+
+
+class Database:
+    """Transactions on any database of SQLAlchemy; on SQLite in WAL mode, where readers and one writer go together.
+
+    Raises:
+        UnreadableSource: from the constructor, if it cannot be opened or read.
+        IndexMismatch: from the constructor, if another version of the schema wrote it.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._engine = _connect(url)
+        try:
+            self._prepare()
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        with self._engine.execution_options(writes=True).begin() as connection:
+            yield connection
+
+    def rows(self, table: str, **key: str) -> list[Row[Any]]:
+        """All rows of a table, or those with the given values."""
+        with self.reading() as connection:
+            return rows(connection, table, **key)
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def _prepare(self) -> None:
+        from sqlalchemy import inspect
+        from sqlalchemy.exc import DatabaseError
+
+        from index.schema import VERSION, meta, metadata
+
+        where = self._engine.url.render_as_string()
+        try:
+            with self.writing() as connection:
+                if not inspect(connection).has_table("meta"):
+                    metadata.create_all(connection)
+                    start = [{"key": "schema", "value": VERSION}, {"key": "generation", "value": 0}]
+                    connection.execute(meta.insert(), start)
+                version = rows(connection, "meta", key="schema")[0].value
+        except DatabaseError as error:
+            raise UnreadableSource(
+                f"the catalog cannot be read ({error.orig})",
+                where=where,
+                remedy="Restore it from a backup, or move it away and add the sources again",
+            ) from error
+        if version != VERSION:
+            raise IndexMismatch(
+                f"the catalog has the schema {version}, this version of the product knows {VERSION}",
+                where=where,
+                remedy="Use the version that wrote it, or move it away and add the sources again",
+            )
+
+
+def rows(connection: Connection, table: str, **key: str) -> list[Row[Any]]:
+    """All rows of a table, or those with the given values."""
+    from index.schema import metadata
+
+    columns = metadata.tables[table].c
+    query = metadata.tables[table].select().where(*(columns[name] == value for name, value in key.items()))
+    return list(connection.execute(query))
+
+
+def put(connection: Connection, table: str, key: Mapping[str, str], values: Mapping[str, Any]) -> None:
+    """Update the row with this key, or insert it."""
+    from index.schema import metadata
+
+    at = metadata.tables[table]
+    this = (at.c[name] == value for name, value in key.items())
+    if not connection.execute(at.update().where(*this).values(**values)).rowcount:
+        connection.execute(at.insert().values(**key, **values))
+
+
+def delete(connection: Connection, table: str, **key: str) -> None:
+    from index.schema import metadata
+
+    at = metadata.tables[table]
+    connection.execute(at.delete().where(*(at.c[name] == value for name, value in key.items())))
+
+
+def _connect(url: str) -> Engine:
+    from sqlalchemy import create_engine, event
+
+    engine = create_engine(url)
+    if engine.dialect.name != "sqlite":
+        return engine
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: sqlite3.Connection, _: object) -> None:
+        connection.isolation_level = None  # the driver must not begin transactions on its own, see `begin`
+        connection.execute("PRAGMA busy_timeout = 30000")
+        connection.execute("PRAGMA journal_mode = WAL")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # A writer takes its lock at once: one that turned from reading to writing would fail, not wait.
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine

@@ -1,0 +1,59 @@
+"""`serve.json`: where the service of a library listens, so that commands on the same library find it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from kb.types import Frozen
+
+
+class RunningService(Frozen):
+    """The base URL of a service, the key that it takes from the owner of the library, and its process."""
+
+    url: str
+    token: str | None
+    pid: int
+
+
+def record_service(home: Path, url: str, token: str | None) -> None:
+    """Record that this process serves the library in `home`; only the owner of the file can read it."""
+    home.mkdir(parents=True, exist_ok=True)
+    service = RunningService(url=url, token=token, pid=os.getpid())
+    fresh = home / f"serve.json.{service.pid}"
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(service.model_dump_json(indent=1))
+    fresh.replace(home / "serve.json")
+
+
+def running_service(home: Path) -> RunningService | None:
+    """The service of the library in `home`; None where none was recorded, or its process is gone."""
+    service = _recorded(home)
+    return service if service and _alive(service.pid) else None
+
+
+def forget_service(home: Path) -> None:
+    """Take back the record of this process; that of another process stays."""
+    service = _recorded(home)
+    if service and service.pid == os.getpid():
+        (home / "serve.json").unlink(missing_ok=True)
+
+
+def _recorded(home: Path) -> RunningService | None:
+    try:
+        return RunningService.model_validate_json((home / "serve.json").read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:  # alive, of another user
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return pid > 0
