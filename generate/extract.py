@@ -29,8 +29,8 @@ _BESIDE = 0.5
 _SAME = 0.6  # quotes that share this much of the shorter one's words say the same
 
 _REASON = re.compile(
-    r"因为|由于|所以|因此|导致|从而|原因|以便|避免|否则|because|due to|since\b|so that|therefore|thus|hence|cause|reason"
-    r"|in order|as a result|to avoid",
+    r"因为|由于|所以|因此|导致|从而|原因|以便|避免|否则|because|due to|since\b|so that|therefore|thus|hence|cause"
+    r"|reason|in order|as a result|to avoid",
     re.IGNORECASE,
 )
 _MANNER = re.compile(

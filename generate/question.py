@@ -27,7 +27,8 @@ class Want(StrEnum):
 
 _WANTS = {
     Want.NUMBER: r"多少|几[个种倍天条张层位次]|多大|多长|多久|百分之几|默认值"
-    r"|how (?:many|much|long|large|often|fast|slow)|what (?:percent|share|fraction|range|number|value|factor)|default|维|which .{0,30}value",
+    r"|how (?:many|much|long|large|often|fast|slow)|default|维"
+    r"|what (?:percent|share|fraction|range|number|value|factor)|which .{0,30}value",
     Want.NAME: r"(?:哪个|什么|哪些|哪种|哪一个)(?:环境)?"
     r"(?:参数|变量|选项|命令|函数|接口|类|字段|标志|策略|前缀|方法|算法|元组|spec)"
     r"|which (?:\w+[ -]){0,3}(?:flags?|variable|option|parameter|argument|command|function|class|field|algorithm|model"

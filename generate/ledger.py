@@ -1,0 +1,295 @@
+"""First stage of an article: everything the talk's material says, as facts with evidence; nothing is written yet."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from generate.align import align
+from kb.glossary import load_glossary
+from kb.text import HAN, stable_id
+from kb.types import (
+    Document,
+    Dropped,
+    Evidence,
+    Fact,
+    Flag,
+    Frozen,
+    Kind,
+    Lang,
+    Locator,
+    Mark,
+    Page,
+    Role,
+    Segment,
+    Source,
+    Support,
+    Talk,
+    Time,
+    merge_locators,
+)
+
+_COLUMNS = 260  # of a quote of speech; a hanzi takes two
+_PAUSE_MS = 2500  # a longer pause ends a quote
+_SKIPPED = re.compile(
+    r"(?:\d+[.、\s]*)?(?:目录|大纲|议程|提纲|内容提要|谢谢.*|感谢.*|致谢|问答|答疑|参考文献|q\s*&\s*a|questions?\??"
+    r"|thanks?( you)?.*|agenda|(?:table of )?contents?|outlines?( of (?:the )?talk)?|references?|acknowledge?ments?"
+    r"|the end|appendix)\W*",
+    re.IGNORECASE,
+)
+_SOUND = re.compile(r"[(（\[【♪][^()（）\[\]【】]*[)）\]】♪]|字幕.*|subtitles?\b.*", re.IGNORECASE)
+
+
+class Quote(Frozen):
+    """A verbatim piece of the material. `slide` counts the slides of the ledger from 0."""
+
+    evidence: Evidence
+    role: Role
+    flags: frozenset[Flag] = frozenset()
+    slide: int | None = None
+
+
+class Slide(Frozen):
+    """A page of a deck that says something; covers, agendas and thanks are none."""
+
+    source_id: str
+    number: int
+    title: str
+    unread: bool  # it has no text, or a graphic that could not be read
+    twins: tuple[str, ...] = ()  # other files of the same deck, by source id, which may have its page images
+
+
+class Word(Frozen):
+    """A term of the glossary that the talk uses, and how often."""
+
+    zh: str
+    en: str
+    abbr: str
+    uses: int
+
+
+class Misheard(Frozen):
+    """What the transcript says, and the term that was probably meant."""
+
+    heard: str
+    meant: str
+    locator: Locator
+
+
+class Ledger(Frozen):
+    """Facts in the order of the talk; one fact for each quote, until someone merges them."""
+
+    talk: Talk
+    sources: tuple[Source, ...]
+    slides: tuple[Slide, ...]
+    quotes: tuple[Quote, ...]
+    facts: tuple[Fact, ...]
+    words: tuple[Word, ...]
+    misheard: tuple[Misheard, ...]
+    aligned: float  # share of the speech that shares words with the slide it was laid to
+    warnings: tuple[Dropped, ...]
+
+    def quote_of(self, fact_id: str) -> Quote:
+        evidence = next(fact.evidence[0] for fact in self.facts if fact.id == fact_id)
+        return next(quote for quote in self.quotes if quote.evidence.id == evidence)
+
+    def slide_of(self, page: int, quotes: Sequence[Quote]) -> Slide | None:
+        """The slide on `page`; where several decks have one, that of the deck which `quotes` come from."""
+        sources = {quote.evidence.source_id for quote in quotes}
+        candidates = [slide for slide in self.slides if slide.number == page]
+        return next((s for s in candidates if s.source_id in sources), candidates[0] if candidates else None)
+
+
+def build(talk: Talk, documents: Sequence[Document], lang: Lang) -> Ledger:
+    """The facts of a talk from its recording or captions, decks and notes.
+
+    Of several transcripts, one is quoted: captions before a recording's own, and the article's language first.
+    """
+    decks = [document for document in documents if document.source.kind is Kind.DECK]
+    notes = [document for document in documents if document.source.kind is Kind.NOTE]
+    transcript = _transcript(talk, documents, lang)
+    slides, on_slides = _slides(decks)
+    speech = [segment for segment in transcript.segments if _is_said(segment)] if transcript else []
+    shown = [_text_of(on_slides, number, slide.title) for number, slide in enumerate(slides)]
+    alignment = align([segment.text for segment in speech], shown)
+    quotes = [
+        *on_slides,
+        *_spoken(speech, alignment.slides),
+        *(_quote(segment, None) for note in notes for segment in note.segments if _is_written(segment)),
+    ]
+    quotes = list({quote.evidence.id: quote for quote in quotes}.values())
+    return Ledger(
+        talk=talk,
+        sources=tuple(document.source for document in documents),
+        slides=tuple(slides),
+        quotes=tuple(quotes),
+        facts=tuple(_facts(quotes)),
+        words=tuple(_words(quotes)),
+        misheard=tuple(_misheard(quotes)),
+        aligned=alignment.confidence,
+        warnings=tuple(_warnings(documents, transcript)),
+    )
+
+
+def _transcript(talk: Talk, documents: Sequence[Document], lang: Lang) -> Document | None:
+    spoken = [d for d in documents if any(segment.role is Role.SPEECH for segment in d.segments)]
+    wanted = {lang: 2, talk.lang: 1}
+    return max(spoken, key=lambda d: (wanted.get(d.source.lang, 0), d.source.kind is Kind.CAPTIONS), default=None)
+
+
+def _is_said(segment: Segment) -> bool:
+    return segment.role is Role.SPEECH and bool(_SOUND.sub("", segment.text).strip(" \n-–—.,。，"))
+
+
+def _is_written(segment: Segment) -> bool:
+    return segment.role is not Role.TITLE and bool(segment.text.strip())
+
+
+# --- slides -----------------------------------------------------------------------------------------------------
+
+
+def _slides(decks: Sequence[Document]) -> tuple[list[Slide], list[Quote]]:
+    slides: list[Slide] = []
+    quotes: list[Quote] = []
+    for deck, twins in _distinct(decks):
+        for number, group in groupby(_paged(deck), key=lambda paged: paged[0]):
+            segments = [segment for _, segment in group]
+            title = next((s.text for s in segments if s.role is Role.TITLE and s.text.strip()), "")
+            title = " ".join(title.split())
+            if any(Flag.HIDDEN in s.flags for s in segments) or _says_nothing(title, number, segments):
+                continue
+            unread = any(s.flags & {Flag.NO_TEXT, Flag.UNREAD_GRAPHIC} for s in segments)
+            slides.append(Slide(source_id=deck.source.id, number=number, title=title, unread=unread, twins=twins))
+            body = [s for s in segments if _is_written(s) and not _is_ornament(s)]
+            quotes += [_quote(segment, len(slides) - 1) for segment in body]
+    return slides, quotes
+
+
+def _distinct(decks: Sequence[Document]) -> Iterator[tuple[Document, tuple[str, ...]]]:
+    """Each deck once, as PPTX where it is there as PDF, too: that one has the speaker notes."""
+    left = sorted(decks, key=lambda deck: not deck.source.uri.lower().endswith(".pptx"))
+    while left:
+        deck = left.pop(0)
+        twins = [other for other in left if _same_deck(deck, other)]
+        left = [other for other in left if other not in twins]
+        yield deck, tuple(twin.source.id for twin in twins)
+
+
+def _same_deck(one: Document, other: Document) -> bool:
+    left, right = ({" ".join(s.text.split()) for s in d.segments if s.role is Role.TITLE} for d in (one, other))
+    return one.pages == other.pages and bool(left) and len(left & right) >= 0.6 * len(left)
+
+
+def _paged(deck: Document) -> Iterator[tuple[int, Segment]]:
+    for segment in deck.segments:
+        if isinstance(segment.locator, Page):
+            yield segment.locator.number, segment
+
+
+def _says_nothing(title: str, number: int, segments: Sequence[Segment]) -> bool:
+    """A cover, an agenda, a farewell; speaker notes are no reason to keep it."""
+    if _SKIPPED.fullmatch(title):
+        return True
+    shown = sum(len(s.text) for s in segments if s.role not in (Role.NOTES, Role.TITLE))
+    return number == 1 and shown < 160
+
+
+def _is_ornament(segment: Segment) -> bool:
+    """A page number, a lone symbol, an address in the margin."""
+    letters = sum(character.isalpha() for character in segment.text)
+    return segment.role is Role.BODY and letters < (2 if HAN.search(segment.text) else 4)
+
+
+def _text_of(quotes: Iterable[Quote], slide: int, title: str) -> str:
+    return "\n".join([title, *(quote.evidence.quote for quote in quotes if quote.slide == slide)])
+
+
+# --- speech -----------------------------------------------------------------------------------------------------
+
+
+def _spoken(speech: Sequence[Segment], slides: Sequence[int | None]) -> Iterator[Quote]:
+    """Sentences of one slide that follow each other closely, joined up to a readable length."""
+    run: list[Segment] = []
+    on: int | None = None
+    for segment, slide in zip(speech, slides, strict=True):
+        if run and (slide != on or not _continues(run, segment)):
+            yield _joined(run, on)
+            run = []
+        run.append(segment)
+        on = slide
+    if run:
+        yield _joined(run, on)
+
+
+def _continues(run: Sequence[Segment], segment: Segment) -> bool:
+    last, this = run[-1].locator, segment.locator
+    pause = this.start_ms - last.end_ms if isinstance(last, Time) and isinstance(this, Time) else 0
+    text = "".join(s.text for s in (*run, segment))
+    return pause <= _PAUSE_MS and len(text) + len(HAN.findall(text)) <= _COLUMNS
+
+
+def _joined(run: Sequence[Segment], slide: int | None) -> Quote:
+    first, last = run[0], run[-1]
+    merged = first.model_copy(
+        update={
+            "text": "\n".join(segment.text for segment in run),
+            "locator": merge_locators(first.locator, last.locator),
+            "flags": frozenset().union(*(segment.flags for segment in run)),
+        }
+    )
+    return _quote(merged, slide)
+
+
+# --- facts ------------------------------------------------------------------------------------------------------
+
+
+def _quote(segment: Segment, slide: int | None) -> Quote:
+    kind = {Time: "T", Page: "P", Mark: "M"}[type(segment.locator)]
+    digest = stable_id("quote", segment.source_id, str(segment.locator), segment.text)[:8]
+    evidence = Evidence(
+        id=f"E{kind}{digest}",
+        chunk_id=f"{segment.source_id}:{segment.order}",  # an article quotes segments, not chunks
+        source_id=segment.source_id,
+        locator=segment.locator,
+        quote=segment.text,
+        lang=segment.lang,
+    )
+    return Quote(evidence=evidence, role=segment.role, flags=segment.flags, slide=slide)
+
+
+def _facts(quotes: Sequence[Quote]) -> Iterator[Fact]:
+    for number, quote in enumerate(quotes, 1):
+        claim = " ".join(quote.evidence.quote.split())
+        yield Fact(id=f"F{number:03}", claim=claim, evidence=(quote.evidence.id,), support=Support.DIRECT)
+
+
+def _words(quotes: Sequence[Quote]) -> Iterator[Word]:
+    uses = Counter(term for quote in quotes for term in load_glossary().find(quote.evidence.quote))
+    for term, count in sorted(uses.items(), key=lambda item: (-item[1], item[0].en)):
+        abbr = term.abbr[0] if term.abbr else ""
+        yield Word(zh=term.zh[0] if term.zh else "", en=term.en[0] if term.en else "", abbr=abbr, uses=count)
+
+
+def _misheard(quotes: Sequence[Quote]) -> Iterator[Misheard]:
+    for quote in quotes:
+        if quote.role is Role.SPEECH:
+            spoken = quote.evidence.quote.casefold()
+            for term in load_glossary().terms:
+                for heard in term.heard_as:
+                    if heard.casefold() in spoken:
+                        meant = (term.zh if HAN.search(heard) and term.zh else term.en)[0]
+                        yield Misheard(heard=heard, meant=meant, locator=quote.evidence.locator)
+
+
+def _warnings(documents: Sequence[Document], transcript: Document | None) -> Iterator[Dropped]:
+    for document in documents:
+        title = document.source.title
+        reasons = Counter((dropped.what, dropped.reason) for dropped in document.dropped)
+        places = {key: [d.where for d in document.dropped if (d.what, d.reason) == key] for key in reasons}
+        for (what, reason), count in reasons.items():
+            where = ", ".join(places[what, reason][:5]) + (" …" if count > 5 else "")
+            yield Dropped(what=f"{what} ({count}×)" if count > 1 else what, where=f"{title} {where}", reason=reason)
+        if transcript and document is not transcript and any(s.role is Role.SPEECH for s in document.segments):
+            yield Dropped(what="transcript", where=title, reason=f"{transcript.source.title} is quoted instead")
