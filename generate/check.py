@@ -71,7 +71,13 @@ def image_of(figure: Figure, images: Images) -> Path | None:
 def _sections_say_something(draft: Draft) -> Iterator[Finding]:
     for section in draft.sections:
         if not any(part.quotes for part in section.parts):
-            yield _finding(Severity.P1, "empty-section", section.title, "It has no quote: find evidence, or drop it.")
+            shown = any(part.figure for part in section.parts)
+            yield _finding(
+                Severity.P2 if shown else Severity.P1,
+                "empty-section",
+                section.title,
+                "It has no quote: find evidence, or drop it.",
+            )
 
 
 def _speech_is_laid_out(ledger: Ledger) -> Iterator[Finding]:

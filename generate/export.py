@@ -114,7 +114,7 @@ class _Renderer:
             case Role.SPEECH:
                 return f"{head}\n\n{markdown.block_quote(markdown.escape(_running(evidence.quote)))}"
         if is_note:
-            return f"{head}\n\n{markdown.block_quote(markdown.disarm(evidence.quote))}"
+            return f"{head}\n\n{markdown.block_quote(markdown.disarm(_UNQUOTED.sub('', evidence.quote)))}"
         lines = [markdown.escape(line) for line in evidence.quote.splitlines() if line.strip()]
         shown = markdown.block_quote("  \n".join(lines))
         return f"{head}\n\n{shown}"
@@ -126,7 +126,8 @@ class _Renderer:
         if isinstance(locator, Page):
             name = self.words.from_notes if quote.role is Role.NOTES else self.words.from_slide
             return name.format(page=locator.number)
-        return markdown.escape(self.sources[quote.evidence.source_id].title)
+        title = self.sources[quote.evidence.source_id].title
+        return f"{markdown.escape(title)}, {self._place(locator)}"
 
     def _footnote(self, quote: Quote) -> str:
         source = self.sources[quote.evidence.source_id]
@@ -173,6 +174,7 @@ def _running(text: str) -> str:
     return _AFTER_STOP.sub(r"\1", " ".join(text.split()))
 
 
+_UNQUOTED = re.compile(r"^(?:[ \t]*>[ \t]?)+", re.MULTILINE)
 _AFTER_STOP = re.compile(r"([，。！？；：、]) ")
 
 

@@ -163,7 +163,7 @@ def _slides(decks: Sequence[Document]) -> tuple[list[Slide], list[Quote]]:
             unread = any(s.flags & {Flag.NO_TEXT, Flag.UNREAD_GRAPHIC} for s in segments)
             slides.append(Slide(source_id=deck.source.id, number=number, title=title, unread=unread, twins=twins))
             body = [s for s in segments if _is_written(s) and not _is_ornament(s)]
-            quotes += [_quote(segment, len(slides) - 1) for segment in body]
+            quotes += [_joined(run, len(slides) - 1) for run in _blocks(body)]
     return slides, quotes
 
 
@@ -194,6 +194,19 @@ def _says_nothing(title: str, number: int, segments: Sequence[Segment]) -> bool:
         return True
     shown = sum(len(s.text) for s in segments if s.role not in (Role.NOTES, Role.TITLE))
     return number == 1 and shown < 160
+
+
+def _blocks(body: Sequence[Segment]) -> Iterator[list[Segment]]:
+    """Lines of a slide that follow each other make one quote; a table, code, a formula and notes are their own."""
+    run: list[Segment] = []
+    for segment in body:
+        last = run[-1] if run else None
+        if last and not (segment.role is last.role is Role.BODY and segment.order == last.order + 1):
+            yield run
+            run = []
+        run.append(segment)
+    if run:
+        yield run
 
 
 def _is_ornament(segment: Segment) -> bool:

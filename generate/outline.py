@@ -10,6 +10,7 @@ from generate.ledger import Ledger, Quote
 from generate.question import content_terms
 from generate.wording import Wording, wording
 from kb.glossary import load_glossary
+from kb.text import HAN
 from kb.types import Flag, Kind, Lang, Mark, Outline, Role, Section, Time, clock
 
 MOST_SECTIONS = 12
@@ -17,7 +18,7 @@ _STRETCH_MS = 180_000  # of a section of speech without slides
 _PART = re.compile(
     r"\s*(?:[（(]\s*(?:\d+|[一二三四五六七八九十]|续|cont(?:inued|'d)?\.?)(?:\s*/\s*\d+)?\s*[）)]|[-–]\s*\d+)\s*$"
 )
-_THIN = 2  # fewer quotes than this make a gap
+_THIN = 120  # columns; a section with less evidence has a gap; a hanzi takes two
 
 
 def plan(ledger: Ledger, lang: Lang) -> Outline:
@@ -57,7 +58,8 @@ def _gaps(ledger: Ledger, facts: Sequence[str], slides: Sequence[int], words: Wo
     has_speech = any(quote.role is Role.SPEECH for quote in ledger.quotes)
     if slides and has_speech and not any(quote.role is Role.SPEECH for quote in quotes):
         yield words.gap_silent
-    if len(quotes) < _THIN:
+    text = "".join(quote.evidence.quote for quote in quotes)
+    if len(text) + len(HAN.findall(text)) < _THIN:
         yield words.gap_thin
     if any(Flag.LOW_CONFIDENCE in quote.flags for quote in quotes):
         yield words.gap_doubtful

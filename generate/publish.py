@@ -1,0 +1,217 @@
+"""A reviewed draft goes into the site: checked for what must not reach readers, then moved in whole."""
+
+from __future__ import annotations
+
+import html
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import yaml
+
+from generate.export import FIGURES
+from kb.errors import BadRequest, NotFound, UnreadableSource
+from kb.text import slug as slugify
+
+_LANGS = ("zh", "en")
+_SCHEMES = ("http", "https", "mailto")
+_FILE_LINK = re.compile(r"\[([^\]\n]*)\]\(file:[^)\s]*\)")
+_SCRIPT_SCHEME = re.compile(r"(?:java|vb)script\s*:|data\s*:\s*text/html", re.IGNORECASE)
+_TAG = re.compile(r"<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>)")
+_ATTRIBUTE_LIST = re.compile(r"\{:?[^{}\n]*\b(?:on\w+|style|href|src)\s*=", re.IGNORECASE)
+_FENCE_INFO = re.compile(r"[\w+#.-]*(?:\s+[\w ='\".-]*)?")
+_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)$")
+_CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`).+?(?<!`)\1(?!`)")
+_INLINE_TARGET = re.compile(r"\]\(\s*<?([^)\s>]*)")
+_REFERENCE_TARGET = re.compile(r"^\s*\[[^\]^][^\]]*\]:\s*<?(\S+?)>?(?:\s|$)")
+_IMAGE_TARGET = re.compile(r"!\[[^\]]*\]\(\s*<?([^)\s>]*)")
+_REFERENCE = re.compile(r"\[\^([^\]\s]+)\](?!:)")
+_DEFINITION = re.compile(r"^\[\^([^\]\s]+)\]:", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class _Post:
+    lang: str
+    front: dict[str, Any]
+    body: str
+    figures: tuple[Path, ...]
+
+
+def publish(slug: str, folder: Path, site_dir: Path, *, reviewed: bool) -> tuple[Path, ...]:
+    """Copy each reviewed language of an article into `site_dir/docs/<lang>/posts/<slug>.md`, its figures beside it.
+
+    Links to files of this machine become plain text. Nothing is written unless every language passes.
+
+    Args:
+        slug: the article's name.
+        folder: its folder, with `index.<lang>.md` and `figures/`.
+        site_dir: the site, with `docs/<lang>`.
+        reviewed: the caller vouches for the review; without it, the front matter must say `curated: true`.
+
+    Returns:
+        The posts that were written.
+
+    Raises:
+        NotFound: if there is no draft.
+        BadRequest: if no language is reviewed, or one holds HTML, a script, a lost figure or a lost footnote.
+        UnreadableSource: if the front matter cannot be read.
+    """
+    if not slug or slugify(slug) != slug:
+        raise BadRequest(f"{slug!r} names no article", remedy="List the articles with `kb ls --articles`")
+    drafts = [path for lang in _LANGS if (path := folder / f"index.{lang}.md").is_file()]
+    if not drafts:
+        raise NotFound(f"there is no draft of {slug}", where=str(folder), remedy="Write it first: kb write TALK")
+    posts = [post for path in drafts if (post := _read(path, slug, reviewed=reviewed))]
+    if not posts:
+        raise BadRequest(
+            f"no draft of {slug} is reviewed",
+            where=str(drafts[0]),
+            remedy="Read and correct it, then set `curated: true` in its front matter, or publish it with --reviewed",
+        )
+    return tuple(_place(post, slug, site_dir) for post in posts)
+
+
+def _read(path: Path, slug: str, *, reviewed: bool) -> _Post | None:
+    lang = path.name.split(".")[1]
+    front, body = _split(path)
+    if not reviewed and front.get("curated") is not True:
+        return None
+    body = _FILE_LINK.sub(r"\1", body)
+    problems = [*_front_problems(front), *_problems(body, path.parent)]
+    if problems:
+        shown = "; ".join(problems[:5]) + (f"; and {len(problems) - 5} more" if len(problems) > 5 else "")
+        raise BadRequest(f"{path.name} must not be published: {shown}", where=str(path), remedy="Correct these lines")
+    figures = tuple(path.parent / FIGURES / name for name in sorted(set(_figure_names(body))))
+    body = body.replace(f"]({FIGURES}/", f"]({slug}/")
+    return _Post(lang, front | {"slug": slug, "lang": lang, "curated": True}, body, figures)
+
+
+def _split(path: Path) -> tuple[dict[str, Any], str]:
+    text = path.read_text(encoding="utf-8")
+    found = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
+    try:
+        front = yaml.safe_load(found[1]) if found else None
+    except yaml.YAMLError as error:
+        raise UnreadableSource(f"its front matter is no YAML: {error}", where=str(path), remedy="Correct it") from error
+    if not found or not isinstance(front, dict):
+        raise UnreadableSource("it has no front matter", where=str(path), remedy="Write the draft again: kb write TALK")
+    return front, text[found.end() :]
+
+
+def _place(post: _Post, slug: str, site_dir: Path) -> Path:
+    """Figures first, then the page, each by one rename: a reader sees the old page or the new one."""
+    posts = site_dir / "docs" / post.lang / "posts"
+    posts.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=posts, prefix=f".{slug}.") as name:
+        staged = Path(name)
+        front = yaml.safe_dump(post.front, allow_unicode=True, sort_keys=False, width=1000)
+        (staged / "post.md").write_text(f"---\n{front}---\n{post.body}", encoding="utf-8")
+        if post.figures:
+            (posts / slug).mkdir(exist_ok=True)
+        for figure in post.figures:
+            shutil.copyfile(figure, staged / figure.name)
+            (staged / figure.name).replace(posts / slug / figure.name)
+        (staged / "post.md").replace(posts / f"{slug}.md")
+    kept = {figure.name for figure in post.figures}
+    for old in (posts / slug).glob("*.webp"):
+        if old.name not in kept:
+            old.unlink()
+    return posts / f"{slug}.md"
+
+
+# --- what must not reach readers --------------------------------------------------------------------------------
+
+
+def _front_problems(front: dict[str, Any]) -> Iterator[str]:
+    for key in ("title", "kicker", "abstract"):
+        if not isinstance(front.get(key), str) or not front[key].strip():
+            yield f"its front matter has no {key}"
+    for key, value in front.items():
+        if _TAG.search(str(value)) or _SCRIPT_SCHEME.search(str(value)):
+            yield f"its {key} holds HTML"
+
+
+def _problems(body: str, folder: Path) -> Iterator[str]:
+    visible, broken = _without_code(body)
+    yield from broken
+    for number, line in enumerate(visible.splitlines(), 1):
+        yield from (f"line {number} {problem}" for problem in _line_problems(line))
+    defined = set(_DEFINITION.findall(visible))
+    for name in dict.fromkeys(_REFERENCE.findall(visible)):
+        if name not in defined:
+            yield f"footnote {name} is not defined"
+    for name in _figure_names(visible):
+        if not _is_figure(folder / FIGURES / name, folder):
+            yield f"figure {name} is missing"
+
+
+def _line_problems(line: str) -> Iterator[str]:
+    if _TAG.search(line):
+        yield f"holds HTML: {line.strip()[:60]}"
+    if _SCRIPT_SCHEME.search(_bare(line)):
+        yield "holds a script address"
+    if _ATTRIBUTE_LIST.search(line):
+        yield "sets attributes of HTML"
+    if "--8<--" in line:
+        yield "includes a file"
+    for target in _INLINE_TARGET.findall(line) + _REFERENCE_TARGET.findall(line):
+        if _is_bad(target):
+            yield f"links to {target[:60]}"
+    for target in _IMAGE_TARGET.findall(line):
+        if not target.startswith(f"{FIGURES}/"):
+            yield f"shows an image that is no figure of this article: {target[:60]}"
+
+
+def _without_code(body: str) -> tuple[str, list[str]]:
+    """The text with code blanked out, line by line, and what is wrong with its fences.
+
+    Stricter than any one Markdown parser: what might be code to one of them and text to another counts as text.
+    """
+    lines: list[str] = []
+    problems: list[str] = []
+    indent, mark = "", ""
+    for number, line in enumerate(body.splitlines(), 1):
+        fence = _FENCE.match(line)
+        if mark and line.strip() and not line.startswith(indent):
+            problems.append(f"line {number} breaks out of a code fence")
+            mark = ""
+        if mark:
+            if fence and fence[2] == mark and not fence[3].strip():
+                mark = ""
+            lines.append("")
+        elif fence:
+            if not _FENCE_INFO.fullmatch(fence[3].strip()):
+                problems.append(f"line {number} opens a fence with {fence[3].strip()[:40]!r}")
+            indent, mark = fence[1], fence[2]
+            lines.append("")
+        else:
+            lines.append(_CODE_SPAN.sub("", line))
+    if mark:
+        problems.append("a code fence is never closed")
+    return "\n".join(lines), problems
+
+
+def _is_bad(target: str) -> bool:
+    plain = _bare(target)
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*):", plain)
+    foreign = bool(scheme) and scheme[1].lower() not in _SCHEMES  # type: ignore[index]
+    return foreign or plain.startswith(("//", "\\")) or ".." in plain.split("/")
+
+
+def _bare(text: str) -> str:
+    """As a browser reads an address: entities and escapes resolved, blanks and control characters gone."""
+    return re.sub(r"[\s\x00-\x1f]", "", html.unescape(unquote(text)))
+
+
+def _figure_names(body: str) -> list[str]:
+    return re.findall(rf"!\[[^\]]*\]\({FIGURES}/([^)\s]+)\)", body)
+
+
+def _is_figure(path: Path, folder: Path) -> bool:
+    inside = path.parent == folder / FIGURES and not path.is_symlink()
+    return inside and path.suffix == ".webp" and path.is_file()
