@@ -21,7 +21,7 @@ COUNT = FakeEmbedder().count_tokens
 BUDGETS = st.sampled_from([32, 64, 128, 384])
 # The property tests share two cores with everything else.
 STEADY = settings(
-    deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
@@ -61,7 +61,7 @@ def test_p23_hanzi_without_stops_stay_within_the_budget() -> None:
 
 
 def test_p23_no_chunk_starts_with_closing_punctuation() -> None:
-    doc = note("“很长的引用（带括号）”。" * 500 + "\n\n" + "字" * 300 + "。" * 3 + "字" * 300)
+    doc = note("“很长的引用（带括号）”。" * 500 + "\n\n" + "字" * 300 + "。" * 3 + "字" * 300 + "\n\n" + "字）" * 500)
     for budget in (32, 64, 128):
         assert not any(chunk.text[0] in CLOSERS for chunk in chunks_of(doc, budget))
 
@@ -80,6 +80,14 @@ def test_p24_characters_stay_whole() -> None:
 def test_p25_a_budget_without_room_is_refused() -> None:
     with pytest.raises(LimitExceeded, match="KB_INGEST_CHUNK_TOKENS"):
         split(note("text"), count_tokens=lambda text: 60 + len(text), max_tokens=64)
+
+
+def test_p25_pieces_that_take_more_together_than_alone_stay_within_the_budget() -> None:
+    def count(text: str) -> int:
+        return 2 + len(text) // 3
+
+    doc = document(slide(1, *[(Role.BODY, "ab")] * 300), uri="file:///deck.pptx")
+    check(doc, split(doc, count_tokens=count, max_tokens=64), count, 64)
 
 
 def test_a_budget_that_a_context_would_fill_goes_to_the_text() -> None:

@@ -90,13 +90,14 @@ def test_p22_a_hash_inside_a_fence_is_no_heading(fence: str) -> None:
 
 def test_heading_paths_are_plain_and_anchors_are_those_of_the_page() -> None:
     text = "# Use `x` **now**\n\n## [Link](u) a\n\n## 前缀缓存\n\n### A & B\n\n# Use x now\n\n"
-    text += "## Own {#mine}\n\n> ## Own\n\n## Own\n"
+    text += "## Mine\n\n## Own {#mine}\n\n> ## Own\n\n## Own\n"
     assert headings(text) == [
         (("Use x now",), "use-x-now"),
         (("Use x now", "Link a"), "link-a"),
         (("Use x now", "前缀缓存"), "前缀缓存"),
         (("Use x now", "前缀缓存", "A & B"), "a--b"),
         (("Use x now",), "use-x-now_1"),
+        (("Use x now", "Mine"), "mine_1"),  # the page gives an explicit id away first
         (("Use x now", "Own"), "mine"),
         (("Use x now", "Own"), "own_1"),  # the heading inside the quote has the id `own`
     ]
