@@ -92,12 +92,15 @@ class _Splitter:
                 return
             if len(group) > 1:
                 break
-        for smaller in self._shrink(group, tokens - self.max_tokens):
+        for smaller in self._shrink(group, self.max_tokens / (tokens + 1)):
             yield from self._fit(smaller)
 
-    def _shrink(self, group: Group, excess: int) -> list[Group]:
+    def _shrink(self, group: Group, share: float) -> list[Group]:
+        """The group in smaller ones, of which none is estimated to take more than this share of the room."""
         if len(group) > 1:
-            groups = partition(group, room=lambda piece: self._room(piece) - excess, count=self.count, joint=self.joint)
+            groups = partition(
+                group, room=lambda piece: int(self._room(piece) * share), count=self.count, joint=self.joint
+            )
             middle = len(group) // 2
             return groups if len(groups) > 1 else [group[:middle], group[middle:]]
         if halves := halve(group[0], self.count):
