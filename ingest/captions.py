@@ -88,7 +88,7 @@ def fold_rolling(cues: list[Cue]) -> tuple[list[Cue], list[Dropped]]:
         fresh = right.lines[1:] if _rolls(left, right) else right.lines
         if fresh:
             kept.append(replace(right, lines=fresh))
-    folded = len(cues) - len(kept) + sum(len(cue.lines) for cue in cues) - sum(len(cue.lines) for cue in kept)
+    folded = sum(len(cue.lines) for cue in cues) - sum(len(cue.lines) for cue in kept)
     return kept, [Dropped(what=f"{folded} lines", where="", reason="rolling captions show a line again")]
 
 

@@ -33,8 +33,10 @@ _STRETCH = 300 * RATE  # searched for speech at once; bounds memory for recordin
 _ADRIFT = 600  # milliseconds by which a first word stands too far from its second
 _TELLING = 3 * RATE  # shorter speech does not tell its language
 _SURE = 0.5  # probability below which a language is not known
-# Keeps Simplified script and punctuation. It has the voice of a caption, as Whisper learned from captions.
-_OPENING = {"zh": "以下是普通话的句子。"}
+_TAIL = 0.7  # seconds at the end of a window that are not heard once more
+# A list of terms alone teaches Whisper to write without punctuation; a sentence behind it restores the manner, and
+# Simplified script.
+_OPENING = {"zh": "以下是普通话的句子。", "en": "The following is a talk, in English."}
 _GATES = "gates/1"  # part of the fingerprint: change it with anything that changes the text
 
 
@@ -162,7 +164,9 @@ class WhisperTranscriber:
     def _in_languages(self, sound: Samples, regions: list[Region], lang: Lang | None) -> list[Region]:
         """Regions with their languages, each by itself: one language for all loses what is said in the other
         (SYSTRAN/faster-whisper issue 918). Too short a region takes that of its neighbour."""
-        if lang or not regions:
+        if not regions:
+            return []
+        if lang:
             return [replace(region, language=lang) for region in regions]
         heard = [region for region in regions if len(region) >= _TELLING] or [max(regions, key=len)]
         spoken = {region: self._language(sound[region.start : region.end]) for region in heard}
@@ -202,8 +206,12 @@ class WhisperTranscriber:
             hotwords=", ".join(expected) or None,
             word_timestamps=True,
         )
+        length = len(window.sound) / RATE
         for segment in segments:
             yield from _words(segment, window)
+            # What is left is the margin of the voice detector. Whisper would hear it alone, and invent (issue 843).
+            if length - segment.end < _TAIL:
+                return
 
 
 def speech_in(sound: Samples) -> list[Region]:
@@ -248,7 +256,7 @@ def _words(segment: Segment, window: Window) -> Iterator[Word | Dropped]:
         )
         return
     unsure = not window.regions[0].sure or segment.avg_logprob < -1.0
-    words = []
+    words: list[Word] = []
     for word in segment.words or ():
         text = word.word.replace("\ufffd", "")
         if text.strip():
@@ -265,6 +273,8 @@ def _reason_to_doubt(segment: Segment) -> str | None:
     """Whisper's own signs of invention: it heard no speech and is not confident; or nobody speaks so fast."""
     if not segment.words:
         return "words without a time"
+    if segment.text.strip() in _OPENING.values():
+        return "an echo of the sentence that sets the manner"
     if segment.no_speech_prob > 0.6 and segment.avg_logprob < -0.5:
         return "invented over silence"
     length = segment.words[-1].end - segment.words[0].start
