@@ -49,15 +49,17 @@ class Embedder(Protocol):
 
 
 def open_embedder(settings: Settings, cache_db: Path | None) -> Embedder:
-    """The embedder that the settings name; what it embeds is remembered in `cache_db`, where one is given.
+    """The embedder that the settings name, centred; what it embeds is remembered in `cache_db`, where one is given.
 
-    Opening is cheap: weights are loaded, and converted on their very first use, when they are needed.
+    Opening is cheap: weights are loaded, and converted on their very first use, when they are needed. Using it raises
+    MissingDependency where they are not installed.
 
     Raises:
-        MissingDependency: if the packaged weights are asked for and not installed.
         UnsafeSettings: if an endpoint is set without the name of a model there.
     """
-    return _remembering(_named(settings), cache_db)
+    from index.centre import CentredEmbedder
+
+    return CentredEmbedder(_remembering(_named(settings), cache_db))
 
 
 def open_cross_embedder(settings: Settings, cache_db: Path | None) -> Embedder | None:

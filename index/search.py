@@ -1,0 +1,182 @@
+"""A question to hits: every list in every language, fused, one hit for what is said twice, each with its best quote."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from index.embed import Embedder, normalised
+from index.fusion import PACKAGED, UNKNOWN, Fused, FusionWeights, Leg, fuse
+from index.points import LEXICAL
+from index.quote import best_quote
+from index.sparse import query_vector, terms
+from index.store import Dense, Found, Sparse
+from kb.errors import BadRequest, LimitExceeded
+from kb.text import canonical, detect_lang, fold, sentences
+from kb.types import Chunk, Filters, Hit, Lang, Query
+
+LONGEST_QUERY = 4000  # characters
+_LANGUAGES: tuple[tuple[Lang, ...], ...] = (("zh",), ("en", "und"))
+
+
+class Index(Protocol):
+    """What is searched: a `Store`, or a `Library`, which knows the live revisions."""
+
+    def search(self, list_name: str, vector: Dense | Sparse, filters: Filters, limit: int) -> list[Found]: ...
+
+    def get(self, chunk_ids: Sequence[str]) -> list[Found]: ...
+
+
+class Expander(Protocol):
+    """`kb.glossary.Glossary`, as far as searching needs it."""
+
+    def expand(self, text: str, to: Lang) -> list[str]: ...
+
+
+class Searcher:
+    """Hybrid search over dense and lexical lists; safe to share between threads.
+
+    Args:
+        embedders: by the name of the dense list that each fills, as in the index's recipe.
+        glossary: names of the question's terms in the other language; the house's own by default.
+        weights: what each list counts; by default what was fitted for these embedders.
+        live: a source's live revision, where `index` itself serves others, too; None for one that does not.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        embedders: Mapping[str, Embedder],
+        *,
+        glossary: Expander | None = None,
+        weights: FusionWeights | None = None,
+        live: Callable[[str], str | None] | None = None,
+    ) -> None:
+        self._index = index
+        self._embedders = embedders
+        self._given_glossary = glossary
+        self._weights = weights or default_weights(embedders)
+        self._live = live
+
+    def search(self, query: Query) -> list[Hit]:
+        """At most `query.limit` hits, best first.
+
+        Raises:
+            BadRequest: if the question is empty, has no letter or digit, or is too long.
+        """
+        text = _checked(query.text)
+        fused = fuse(list(self._legs(text, query.filters, query.limit)), self._weights)
+        groups = _folded(fused, text)[: query.limit]
+        wanted = self._wanted(text)
+        return [_hit(best, twins, wanted) for best, twins in groups]
+
+    def neighbours(self, hit: Hit) -> list[Chunk]:
+        """The chunks before and after a hit in its source, in that order, where there are any."""
+        ids = [chunk_id for chunk_id in (hit.chunk.previous_id, hit.chunk.next_id) if chunk_id]
+        return [found.chunk for found in self._served(self._index.get(ids))] if ids else []
+
+    def _legs(self, text: str, filters: Filters, limit: int) -> Iterator[Leg]:
+        vectors = {name: _embedded(embedder, text) for name, embedder in self._embedders.items()}
+        depth = max(self._weights.depth, limit)
+        for langs in _LANGUAGES:
+            allowed = tuple(lang for lang in langs if not filters.langs or lang in filters.langs)
+            if not allowed:
+                continue
+            inside = filters.model_copy(update={"langs": allowed})
+            lexical = query_vector(text, self._added(text, langs[0]), added_weight=self._weights.translated)
+            lists: dict[str, Dense | Sparse] = {LEXICAL: lexical} if lexical.indices else {}
+            for name, vector in (lists | vectors).items():
+                yield Leg(name, self._served(self._index.search(name, vector, inside, depth)))
+
+    def _served(self, found: Sequence[Found]) -> list[Found]:
+        return [one for one in found if self._live is None or self._live(one.source.id) == one.revision]
+
+    def _added(self, text: str, to: Lang) -> list[str]:
+        return [] if detect_lang(text) == to else self._glossary.expand(text, to)
+
+    def _wanted(self, text: str) -> dict[str, float]:
+        """Terms that a quote should hold: the question's own, and the glossary's for quotes in the other language."""
+        added = (name for lang in ("zh", "en") for name in self._added(text, lang))
+        wanted = dict.fromkeys((term for name in added for term in terms(name)), self._weights.translated)
+        return wanted | dict.fromkeys(terms(text), 1.0)
+
+    @cached_property
+    def _glossary(self) -> Expander:
+        from kb.glossary import load_glossary
+
+        return self._given_glossary or load_glossary()
+
+
+def default_weights(embedders: Mapping[str, Embedder]) -> FusionWeights:
+    """What was fitted for the packaged embedder; for any other, weights that lean on neither list."""
+    packaged = any(embedder.fingerprint.startswith("multilingual-e5-small@") for embedder in embedders.values())
+    return PACKAGED if packaged else UNKNOWN
+
+
+def _checked(text: str) -> str:
+    if len(text) > LONGEST_QUERY:
+        raise BadRequest(
+            f"the question has {len(text):,} characters; {LONGEST_QUERY:,} are the most",
+            remedy="Ask in a few sentences",
+        )
+    text = canonical(text).strip()
+    if not any(character.isalnum() for character in text):
+        raise BadRequest("the question is empty: it has no letter and no digit", remedy="Ask in a word or a sentence")
+    return text
+
+
+def _embedded(embedder: Embedder, text: str) -> Dense:
+    """A question that is longer than the model reads is embedded in halves, cut between sentences, and averaged."""
+    try:
+        return embedder.embed_query(text)
+    except LimitExceeded:
+        ends = [end for _, end in sentences(text)][:-1]
+        middle = min(ends, key=lambda end: abs(end - len(text) / 2), default=len(text) // 2)
+        halves = (half for half in (text[:middle].strip(), text[middle:].strip()) if half)
+        return normalised(np.mean([_embedded(embedder, half) for half in halves], axis=0))
+
+
+def _folded(fused: Sequence[Fused], text: str) -> list[tuple[Fused, tuple[str, ...]]]:
+    """One entry for chunks of the same words, with the ids of the other sources that hold them.
+
+    It stands where the best of them stood, and shows the version that the question names, else the newest.
+    """
+    groups: dict[str, list[Fused]] = defaultdict(list)
+    for one in fused:
+        groups[hashlib.sha256(fold(one.found.chunk.text).text.casefold().encode()).hexdigest()].append(one)
+    entries = []
+    for group in groups.values():
+        shown = max(group, key=lambda one: _currency(one.found, text)) if len(group) > 1 else group[0]
+        others = dict.fromkeys(one.found.source.id for one in group)
+        others.pop(shown.found.source.id)
+        entries.append((shown._replace(score=group[0].score), tuple(others)))
+    return entries
+
+
+def _currency(found: Found, text: str) -> tuple[bool, tuple[int, ...], int]:
+    version = found.source.version or ""
+    named = bool(version) and version in text
+    day = found.source.date.toordinal() if found.source.date else 0
+    return named, tuple(int(part) for part in re.findall(r"\d+", version)), day
+
+
+def _hit(best: Fused, twins: tuple[str, ...], wanted: Mapping[str, float]) -> Hit:
+    chunk, source = best.found.chunk, best.found.source
+    start, end = best_quote(chunk, wanted)
+    locator = chunk.locate(start, end)
+    return Hit(
+        chunk=chunk,
+        source=source,
+        score=best.score,
+        ranks=best.ranks,
+        quote=chunk.text[start:end],
+        locator=locator,
+        href=locator.href(source),
+        twins=twins,
+    )
