@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import codecs
+import re
 from pathlib import Path
 
 from kb.errors import LimitExceeded, UnreadableSource
-from kb.text import canonical, printable
+from kb.text import HAN, canonical, printable
 
 MAX_MB = 64  # of a text file: a hundred times a long book
 _SAMPLE = 1 << 16  # bytes that decide on an encoding
 
+_READABLE = re.compile(rf"[\t\n\r -~\u00a0-\u00ff\u2010-\u2027\u3000-\u303f\uff01-\uff5e]|{HAN.pattern}")
 # The UTF-32 marks come first: the little-endian one begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -68,8 +70,8 @@ def _wide(data: bytes, where: str) -> str:
     even, odd = data[:_SAMPLE:2].count(0), data[1:_SAMPLE:2].count(0)
     if len(data) % 2 == 0 and min(even, odd) * 20 <= max(even, odd):
         encoding = "utf-16-le" if odd > even else "utf-16-be"
-        text = data[: _SAMPLE & ~1].decode(encoding, errors="replace")
-        if "\0" not in text and "\ufffd" not in text[:-1]:
+        text = data[:_SAMPLE].decode(encoding, errors="replace")
+        if len(_READABLE.findall(text)) >= 0.9 * len(text):
             return encoding
     raise UnreadableSource(
         f"byte {data.index(0)} is NUL: this is no text file", where=where, remedy="Save it as UTF-8 text"
