@@ -113,8 +113,9 @@ class KnowledgeBase(Protocol):
 
     def articles(self) -> list[Article]: ...
 
-    def publish(self, slug: str) -> list[Path]:
-        """Copy a reviewed draft into the site; the files written."""
+    def publish(self, slug: str, *, reviewed: bool = False) -> list[Path]:
+        """Copy a reviewed draft into the site, and give the files written. `reviewed` vouches for the review; without
+        it, the draft's front matter must say `curated: true`."""
         ...
 
     def close(self) -> None: ...

@@ -78,12 +78,18 @@ def rm(
 def ls(
     context: typer.Context,
     warnings: Annotated[bool, typer.Option("--warnings", help="List what was left out, and why.")] = False,
+    talks: Annotated[bool, typer.Option("--talks", help="List the talks instead.")] = False,
+    articles: Annotated[bool, typer.Option("--articles", help="List the articles instead.")] = False,
     json: Json = False,
 ) -> None:
     """List the sources: kind, language, segments, chunks, warnings."""
     with library_of(context) as library:
-        entries = library.sources()
-    tell(entries, console.show_warnings if warnings else console.show_sources, json=json)
+        if talks:
+            tell(library.talks(), console.show_talks, json=json)
+        elif articles:
+            tell(library.articles(), console.show_articles, json=json)
+        else:
+            tell(library.sources(), console.show_warnings if warnings else console.show_sources, json=json)
 
 
 @app.command(epilog="Examples: `kb show deck.pptx` · `kb show 3f2a --json`")
@@ -151,36 +157,29 @@ def gaps(context: typer.Context, json: Json = False) -> None:
 # --- writing ------------------------------------------------------------------------------------------------------
 
 
-@app.command(epilog="Examples: `kb write` (lists talks) · `kb write why-paging --lang en`")
+@app.command(epilog="Example: `kb ls --talks`, then `kb write why-paging --lang en`")
 def write(
     context: typer.Context,
-    talk: Annotated[str | None, typer.Argument(help="Id or title of a talk; none lists them.")] = None,
+    talk: Annotated[str, typer.Argument(help="Id or title of a talk.", show_default=False)],
     lang: Annotated[LangName | None, typer.Option(help="Language of the article.")] = None,
     json: Json = False,
 ) -> None:
     """Draft an article from a talk: facts, outline, sections with citations and figures."""
     with library_of(context) as library:
-        if talk is None:
-            talks = library.talks()
-            tell(talks, console.show_talks, json=json)
-            return
         article = library.write(talk, lang.value if lang else None)
     tell(article, console.show_article, json=json)
 
 
-@app.command(epilog="Example: `kb publish why-paging`")
+@app.command(epilog="Example: `kb ls --articles`, then `kb publish why-paging --reviewed`")
 def publish(
     context: typer.Context,
-    slug: Annotated[str | None, typer.Argument(help="Slug of an article; none lists them.")] = None,
+    slug: Annotated[str, typer.Argument(help="Slug of an article.", show_default=False)],
+    reviewed: Annotated[bool, typer.Option("--reviewed", help="I have reviewed it.")] = False,
     json: Json = False,
 ) -> None:
     """Copy a reviewed draft into the site."""
     with library_of(context) as library:
-        if slug is None:
-            articles = library.articles()
-            tell(articles, console.show_articles, json=json)
-            return
-        files = library.publish(slug)
+        files = library.publish(slug, reviewed=reviewed)
     tell([str(file) for file in files], console.show_published, json=json)
 
 

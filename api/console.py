@@ -42,7 +42,7 @@ def say(text: str | Text = "", *, indent: int = 0) -> None:
     if out.is_terminal:
         out.print(Padding(shown, (0, 0, 0, indent)) if indent else shown)
     else:
-        out.print(" " * indent + str(shown).replace("\n", "\n" + " " * indent), soft_wrap=True)
+        _write(" " * indent + str(shown).replace("\n", "\n" + " " * indent))
 
 
 def note(text: str, style: str = "") -> None:
@@ -55,11 +55,16 @@ def visible(text: str) -> str:
     return "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf") else "�" for c in text)
 
 
+def _write(line: str) -> None:
+    """A line as it is: Rich would turn tabs into blanks."""
+    out.file.write(line + "\n")
+
+
 def table(columns: Sequence[str], rows: Iterable[Sequence[str | int | Text]], *, numbers: Sequence[str] = ()) -> None:
     """A table; `numbers` names the columns that stand to the right."""
     if not out.is_terminal:
         for row in (columns, *rows):
-            out.print("\t".join(visible(str(cell)).replace("\t", " ") for cell in row), soft_wrap=True)
+            _write("\t".join(" ".join(visible(str(cell)).split()) for cell in row))
         return
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for column in columns:

@@ -110,13 +110,13 @@ def _library(settings: Settings) -> Iterator[Check]:
         yield Check(name="library", state=State.ABSENT, told=f"none in {home} yet", remedy="make one: kb add FOLDER")
         return
     yield _catalog(home)
-    from index.library import running_service
+    from index.serving import running_service
 
-    service = running_service(home)
+    running = running_service(home)
     yield Check(
         name="service",
-        state=State.OK if service else State.ABSENT,
-        told=service.url if service else "not running; kb opens the library itself",
+        state=State.OK if running else State.ABSENT,
+        told=running.url if running else "not running; kb opens the library itself",
     )
 
 

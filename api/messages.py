@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date as Date  # noqa: N812
 
 from pydantic import Field
 
-from kb.types import Change, Filters, Frozen, Kind, Lang, Progress, Query, Talk
+from kb.types import Change, Filters, Frozen, Kind, Lang, Progress, Query, Source, Talk
 
 
 class SearchParameters(Frozen):
@@ -59,6 +60,12 @@ class WriteRequest(Frozen):
     lang: Lang | None = None
 
 
+class PublishRequest(Frozen):
+    """`reviewed` vouches for the review; without it, the draft's front matter must say `curated: true`."""
+
+    reviewed: bool = False
+
+
 class ProblemDetails(Frozen):
     """`detail` says what happened, `where` the place, `remedy` what to do; `errors` lists fields that are wrong."""
 
@@ -87,6 +94,16 @@ class Facets(Frozen):
     versions: tuple[str, ...]
     talks: tuple[Talk, ...]
     sources: int
+
+    @classmethod
+    def of(cls, sources: Sequence[Source], talks: tuple[Talk, ...]) -> Facets:
+        return cls(
+            kinds=tuple(sorted({source.kind for source in sources})),
+            langs=tuple(sorted({source.lang for source in sources})),
+            versions=tuple(sorted({source.version for source in sources if source.version})),
+            talks=talks,
+            sources=len(sources),
+        )
 
 
 class Published(Frozen):

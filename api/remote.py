@@ -28,11 +28,11 @@ _ARTICLES = TypeAdapter(list[Article])
 
 def connect(settings: Settings) -> KnowledgeBase:
     """The library of `settings.home`: through its service where one runs, else opened in this process."""
-    from index.library import running_service
+    from index.serving import running_service
 
-    service = running_service(settings.home)
-    if service is not None:
-        return RemoteLibrary(service.url, service.token)
+    running = running_service(settings.home)
+    if running is not None:
+        return RemoteLibrary(running.url, running.token or "")
     from api.service import open_service
 
     return open_service(settings)
@@ -87,10 +87,10 @@ class RemoteLibrary:
     def articles(self) -> list[Article]:
         return _ARTICLES.validate_json(self._call("GET", "/v1/articles"))
 
-    def publish(self, slug: str) -> list[Path]:
+    def publish(self, slug: str, *, reviewed: bool = False) -> list[Path]:
         from api.messages import Published
 
-        body = self._call("POST", f"/v1/articles/{_segment(slug)}/publish")
+        body = self._call("POST", f"/v1/articles/{_segment(slug)}/publish", {"reviewed": reviewed})
         return [Path(file) for file in Published.model_validate_json(body).files]
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from api.app import create_app
 from api.auth import Keys, check_bind
 from api.console import note
 from api.service import open_service
-from index.library import forget_service, record_service
+from index.serving import forget_service, record_service
 from kb.errors import UnsafeSettings
 from kb.settings import ServeSettings, Settings
 
@@ -25,11 +25,13 @@ def run(settings: Settings) -> None:
     Raises:
         UnsafeSettings: if the address is not to be served, or cannot be listened on.
         LibraryBusy: if another process owns the library.
+        IndexMismatch: if another recipe built the index.
     """
     check_bind(settings.serve)
     reader = settings.serve.api_key.get_secret_value() if settings.serve.api_key else None
     keys = Keys(reader=reader, owner=secrets.token_urlsafe(32))
     with _listen(settings.serve) as listener, open_service(settings) as service:
+        service.open()  # so that a library of somebody else is left alone
         url = _address(listener)
         record_service(settings.home, url, keys.owner)
         app = create_app(service, keys, on_stop=lambda: forget_service(settings.home))

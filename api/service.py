@@ -29,6 +29,7 @@ from kb.types import (
     Document,
     Filters,
     Gap,
+    Hit,
     Lang,
     Query,
     SourceEntry,
@@ -36,9 +37,8 @@ from kb.types import (
 )
 
 if TYPE_CHECKING:
-    from index.search import Searcher
-
     from generate.answer import Answerer
+    from index.search import Searcher
 
 
 class Service:
@@ -64,6 +64,18 @@ class Service:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    def open(self) -> None:
+        """Take the index now rather than at the first question.
+
+        Raises:
+            LibraryBusy: if another process owns it.
+            IndexMismatch: if another recipe built it.
+        """
+        with self._opening:
+            if not self._is_open:
+                self._library.open()
+                self._is_open = True
 
     def close(self) -> None:
         self._library.close()
@@ -126,13 +138,13 @@ class Service:
         return image
 
     def search(self, query: Query) -> list[MarkedHit]:
-        text = checked_question(query.text)
-        filters = self._resolved(query.filters)
-        hits = self._searcher.search(query.model_copy(update={"text": text, "filters": filters}))
+        text, filters = checked_question(query.text), self._resolved(query.filters)
+        hits = self._find(query.model_copy(update={"text": text, "filters": filters}))
         return [MarkedHit(**dict(hit), marks=tuple(matched_spans(hit.quote, text))) for hit in hits]
 
     def ask(self, question: str, filters: Filters = EVERYTHING, *, record: bool = True) -> Answer:
-        answer = self._answerer.ask(checked_question(question), self._resolved(filters))
+        question, filters = checked_question(question), self._resolved(filters)
+        answer = self._answerer.ask(question, filters)
         if answer.refused is not None and record:
             self._catalog.add_gap(
                 Gap(
@@ -143,14 +155,7 @@ class Service:
 
     def facets(self) -> Facets:
         """The values that filters can take."""
-        sources = [entry.source for entry in self._catalog.entries()]
-        return Facets(
-            kinds=tuple(sorted({source.kind for source in sources})),
-            langs=tuple(sorted({source.lang for source in sources})),
-            versions=tuple(sorted({source.version for source in sources if source.version})),
-            talks=self._catalog.talks(),
-            sources=len(sources),
-        )
+        return Facets.of([entry.source for entry in self._catalog.entries()], self._catalog.talks())
 
     def gaps(self) -> list[Gap]:
         return list(self._catalog.gaps())
@@ -165,20 +170,22 @@ class Service:
 
         found = self._catalog.find_talk(talk)
         documents = [self._library.document(source_id) for source_id in found.sources]
-        article = pipeline.write(found, documents, self._settings.home, images=self._library.page_image, lang=lang)
+        lang = lang or ("zh" if found.lang == "zh" else "en")
+        article = pipeline.write(found, documents, self._articles, images=self._library.page_image, lang=lang)
         self._catalog.put_article(article)
         return article
 
     def articles(self) -> list[Article]:
         return list(self._catalog.articles())
 
-    def publish(self, slug: str) -> list[Path]:
+    def publish(self, slug: str, *, reviewed: bool = False) -> list[Path]:
         from generate import publish
 
-        drafts = [article for article in self._catalog.articles() if article.slug == slug]
-        if not drafts:
-            raise NotFound(f"there is no article {slug}", remedy="`kb publish` lists them, `kb write` makes one")
-        return [path for draft in drafts for path in publish.publish(draft, self._settings.site.dir)]
+        return list(publish.publish(slug, self._articles / slug, self._settings.site.dir, reviewed=reviewed))
+
+    @property
+    def _articles(self) -> Path:
+        return self._settings.home / "articles"
 
     # --- the parts --------------------------------------------------------------------------------------------------
 
@@ -192,15 +199,21 @@ class Service:
     def _answerer(self) -> Answerer:
         from generate.answer import Answerer
 
-        return Answerer(self._searcher.search, llm=self._models.language_model)
+        return Answerer(self._find, llm=self._models.language_model)
 
     @property
     def _opened(self) -> Library:
-        with self._opening:
-            if not self._is_open:
-                self._library.open()
-                self._is_open = True
+        self.open()
         return self._library
+
+    def _find(self, query: Query) -> list[Hit]:
+        """Hits, with the address of the page's image where there is one."""
+        return [self._illustrated(hit) for hit in self._searcher.search(query)]
+
+    def _illustrated(self, hit: Hit) -> Hit:
+        if not isinstance(hit.locator, Page) or not self._library.page_image(hit.source.id, hit.locator.number):
+            return hit
+        return hit.model_copy(update={"thumbnail": f"/v1/sources/{hit.source.id}/pages/{hit.locator.number}.webp"})
 
     @contextmanager
     def _change(self, *, opened: bool = True) -> Iterator[Library]:

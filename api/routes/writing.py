@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from api.dependencies import Library, Owner, Reader, Work
-from api.messages import Published, WriteRequest
+from api.messages import Published, PublishRequest, WriteRequest
 from kb.types import Article, Talk
 
 router = APIRouter(prefix="/v1", tags=["writing"], dependencies=[Reader])
@@ -28,7 +28,7 @@ async def write_article(library: Library, work: Work, request: WriteRequest) -> 
 
 
 @router.post("/articles/{slug}/publish", operation_id="publishArticle", dependencies=[Owner])
-async def publish_article(library: Library, work: Work, slug: str) -> Published:
+async def publish_article(library: Library, work: Work, slug: str, request: PublishRequest) -> Published:
     """Copy a reviewed draft into the site."""
-    files = await work.run(lambda: library.publish(slug))
+    files = await work.run(lambda: library.publish(slug, reviewed=request.reviewed))
     return Published(files=tuple(map(str, files)))

@@ -60,8 +60,7 @@ function askForKey() {
 }
 
 // An image of a page. With a key it is fetched, because an <img> carries no header.
-export function pageImage(sourceId, number, alt) {
-  const path = `/v1/sources/${encodeURIComponent(sourceId)}/pages/${number}.webp`;
+export function pageImage(path, alt) {
   const image = el("img", { alt, loading: "lazy", class: "slide" });
   image.addEventListener("error", () => image.remove());
   if (!sessionStorage.getItem("key")) image.src = path;

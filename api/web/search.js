@@ -120,8 +120,7 @@ const citationCard = (c) => card({ ...c, sourceId: c.source_id, source: c, body:
 
 function card(item, after = null) {
   const link = target(item.href, item.sourceId, item.locator);
-  const image = item.thumbnail && item.locator.type === "page"
-    ? pageImage(item.sourceId, item.locator.number, say("slide", item.locator.number)) : null;
+  const image = item.thumbnail?.startsWith("/v1/") ? pageImage(item.thumbnail, say("slide", item.locator.number)) : null;
   return el("li", { class: `card hit${image ? " pictured" : ""}`, id: item.n ? `citation-${item.n}` : null },
     el("div", {},
       el("h3", {}, item.n ? el("span", { class: "number", text: item.n }) : null, el("a", { ...link, class: "open", text: item.title })),

@@ -44,7 +44,7 @@ function drawGroup(group, source, pages) {
   const { locator, segments } = group;
   const heading = locator.type === "page" ? say("slide", locator.number) + (locator.label ? ` (${locator.label})` : "")
     : locator.type === "mark" ? locator.heading_path.join(" › ") : "";
-  const image = locator.type === "page" && pages ? pageImage(source.id, locator.number, say("slide", locator.number)) : null;
+  const image = locator.type === "page" && pages ? pageImage(`/v1/sources/${encodeURIComponent(source.id)}/pages/${locator.number}.webp`, say("slide", locator.number)) : null;
   return el("section", { class: locator.type === "page" ? "group paged" : "group" }, heading ? el("h2", { text: heading }) : null, image, ...segments.map(drawSegment));
 }
 

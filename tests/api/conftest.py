@@ -12,6 +12,7 @@ from api.app import create_app
 from api.auth import Keys
 from api.models import Models
 from api.service import Service
+from index.client import QdrantStore
 from index.edge import EdgeStore
 from kb.settings import Settings
 from tests.fakes import FakeEmbedder, FakeTranscriber
@@ -53,13 +54,14 @@ def models(settings: Settings) -> Models:
 
 
 def open_fake(settings: Settings, models: Models | None = None) -> Service:
+    """A library in the embedded engine, which outlives its service."""
     models = models or Models(settings, embedder=FakeEmbedder(), transcriber=FakeTranscriber())
     return Service(settings, EdgeStore(settings.home / "index"), models)
 
 
 @pytest.fixture
 def service(settings: Settings, models: Models) -> Iterator[Service]:
-    with open_fake(settings, models) as opened:
+    with Service(settings, QdrantStore(":memory:", collection="notes"), models) as opened:
         yield opened
 
 

@@ -79,7 +79,7 @@ def test_the_page_and_health_need_no_key(guarded: TestClient) -> None:
         ("POST", "/v1/sources/rebuild", None),
         ("DELETE", "/v1/sources/paging.md", None),
         ("POST", "/v1/articles", {"talk": "x"}),
-        ("POST", "/v1/articles/x/publish", None),
+        ("POST", "/v1/articles/x/publish", {}),
     ],
 )
 def test_changing_needs_the_owners_token(client: TestClient, method: str, path: str, body: object) -> None:

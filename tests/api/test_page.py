@@ -207,8 +207,10 @@ def _luminance(colour: str) -> float:
 @pytest.mark.parametrize(
     ("ink", "ground"),
     [
-        ("ink", "ground"), ("ink", "card"), ("dim", "ground"), ("dim", "card"), ("accent", "card"), ("accent", "ground"),
-        ("on-accent", "accent"), ("mark-ink", "mark"), ("warn", "warn-ground"), ("ink", "warn-ground"), ("dim", "cited"),
+        ("ink", "ground"), ("ink", "card"), ("dim", "ground"), ("dim", "card"), ("accent", "card"),
+        ("accent", "ground"),
+        ("on-accent", "accent"), ("mark-ink", "mark"), ("warn", "warn-ground"), ("ink", "warn-ground"),
+        ("dim", "cited"),
     ],
 )  # fmt: skip
 def test_contrast_is_at_least_aa(theme: int, ink: str, ground: str) -> None:
@@ -233,7 +235,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_inlines_nothing() -> None:
 def test_both_languages_say_everything() -> None:
     text = (WEB / "text.js").read_text("utf-8")
     english, chinese = re.search(r"en: \{(.*?)\n  \},\n  zh: \{(.*?)\n  \},", text, re.DOTALL).groups()  # type: ignore[union-attr]
-    keys = [re.findall(r"(?:^|[,{]\s*)(\w+): ?(?=[\"(])", body, re.MULTILINE) for body in (english, chinese)]
+    keys = [re.findall(r"(?:^\s*|[,{]\s*)(\w+): ?(?=[\"(])", body, re.MULTILINE) for body in (english, chinese)]
     assert sorted(keys[0]) == sorted(keys[1])
     used = set(re.findall(r'data-i18n(?:-label)?="(\w+)"', "".join(f.read_text("utf-8") for f in WEB.glob("*.html"))))
     used |= set(re.findall(r'say\("(\w+)"', "".join(f.read_text("utf-8") for f in WEB.glob("*.js"))))

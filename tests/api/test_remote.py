@@ -18,7 +18,7 @@ from api.remote import RemoteLibrary, _lines, connect
 from kb.errors import BadRequest, LibraryBusy, NotFound
 from kb.settings import Settings
 from kb.types import Filters, Progress, Query
-from tests.api.conftest import write_notes
+from tests.api.conftest import open_fake, write_notes
 
 ROOT = Path(__file__).resolve().parents[2]
 KB = [sys.executable, "-m", "tests.api.fake_kb"]
@@ -129,8 +129,8 @@ def test_an_unsafe_address_is_refused(tmp_path: Path) -> None:
 def test_a_killed_add_is_finished_by_the_next(tmp_path: Path) -> None:
     notes = write_notes(tmp_path / "notes")
     gate = tmp_path / "gate"
-    whole = kb(tmp_path / "whole", "add", str(notes))
-    assert whole.returncode == 0
+    with open_fake(Settings(home=tmp_path / "whole")) as service:
+        assert len(list(service.add([notes]))) == 3
     gate.touch()
     with subprocess.Popen(
         [*KB, "--home", str(tmp_path / "killed"), "add", str(notes)],
@@ -142,10 +142,14 @@ def test_a_killed_add_is_finished_by_the_next(tmp_path: Path) -> None:
         process.kill()
     gate.unlink()
     assert kb(tmp_path / "killed", "add", str(notes)).returncode == 0
-    for question in ("block size", "前缀缓存", "continuous batching"):
-        answers = [kb(tmp_path / home, "search", "--json", question).stdout for home in ("whole", "killed")]
-        assert json.loads(answers[0]) == json.loads(answers[1])
-    assert kb(tmp_path / "killed", "ls", "--json").stdout == kb(tmp_path / "whole", "ls", "--json").stdout
+    assert told_by(tmp_path / "killed") == told_by(tmp_path / "whole")
+
+
+def told_by(home: Path) -> list[object]:
+    with open_fake(Settings(home=home)) as service:
+        found = [service.search(Query(text=text)) for text in ("block size", "前缀缓存", "continuous batching")]
+        entries = service.sources()
+        return [found, entries, [service.show(entry.source.id) for entry in entries]]
 
 
 def test_p45_a_line_ends_at_a_newline_alone() -> None:

@@ -130,7 +130,7 @@ def test_searches_run_beside_a_batch(filled: Service, notes: Path) -> None:
         try:
             for _ in range(20):
                 assert filled.search(Query(text="block size"))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a thread has nobody else to tell
             errors.append(error)
 
     threads = [threading.Thread(target=search) for _ in range(4)]
@@ -144,8 +144,9 @@ def test_searches_run_beside_a_batch(filled: Service, notes: Path) -> None:
     assert errors == []
 
 
-def test_another_recipe_is_refused_until_rebuilt(settings: Settings, filled: Service, notes: Path) -> None:
-    filled.close()
+def test_another_recipe_is_refused_until_rebuilt(settings: Settings, notes: Path) -> None:
+    with open_fake(settings) as first:
+        list(first.add([notes]))
 
     class Other(FakeEmbedder):
         fingerprint = "another/1"
