@@ -11,12 +11,11 @@ from pathlib import Path
 
 from ingest.package import sound_copy
 from ingest.parsed import Reading
-from ingest.pdf import open_pdf
+from ingest.pdfium import open_pdf, page_picture
 from kb.errors import KBError
 from kb.types import Dropped
 
 _QUALITY = 80  # of WebP; text of slides stays sharp at 13 KB a page
-_TALLEST = 4  # times the width; a longer page is made smaller
 _SECONDS = 60, 2  # LibreOffice may take for a deck, and for each of its slides
 _PDF_WITH_HIDDEN = 'pdf:impress_pdf_Export:{"ExportHiddenSlides":{"type":"boolean","value":"true"}}'
 _HOW = "Install LibreOffice (Debian: apt install libreoffice-impress-nogui) and add the deck again"
@@ -28,19 +27,20 @@ def draw_pdf(path: Path, images: Path, reading: Reading) -> None:
     Raises:
         UnreadableSource: if the file is broken or asks for a password.
     """
+    import pypdfium2
+
     width = reading.settings.ingest.page_width
     images.mkdir(parents=True, exist_ok=True)
     with open_pdf(path) as document:
-        for index in range(len(document)):
-            page = document[index]
-            scale = min(width / page.get_width(), _TALLEST * width / page.get_height())
-            bitmap = page.render(scale=scale)
-            target = images / f"{index + 1:04}.webp"
+        for number in range(1, len(document) + 1):
+            try:
+                picture = page_picture(document, number, width)
+            except pypdfium2.PdfiumError:
+                continue  # a broken page is reported where its text is read
+            target = images / f"{number:04}.webp"
             part = target.with_suffix(".part")
-            bitmap.to_pil().save(part, format="WEBP", quality=_QUALITY)
+            picture.save(part, format="WEBP", quality=_QUALITY)
             part.replace(target)
-            bitmap.close()
-            page.close()
 
 
 def draw_pptx(path: Path, images: Path, pages: int, reading: Reading) -> tuple[Dropped, ...]:

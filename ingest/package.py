@@ -75,6 +75,15 @@ def sound_copy(path: Path, copy: IO[bytes], *, rendering: bool = False) -> tuple
     return tuple(package.dropped)
 
 
+def picture_bytes(path: Path, part: str) -> bytes:
+    """A picture of the deck; empty where it is missing, broken or larger than any picture."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _picture(archive, part)
+    except zipfile.BadZipFile:
+        return b""
+
+
 def _picture(archive: zipfile.ZipFile, name: str) -> bytes:
     try:
         entry = archive.getinfo(name)

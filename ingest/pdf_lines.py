@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from ctypes import byref
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ingest.layout import Box, reading_order
+from ingest.layout import Box
+from ingest.lines import Line, arranged
 from kb.text import canonical
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfTextPage
 
 _GAP = 2.0  # a wider gap inside a line, in heights of the text, divides it
-_COLUMN_SHARE = 0.25  # of the page's width: lines of columns of text are at least this wide
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Text with its place; `size` is the height of its tallest character, without what a raised index adds."""
-
-    text: str
-    box: Box
-    size: float
 
 
 def page_lines(text_page: PdfTextPage) -> tuple[list[Line], float]:
@@ -34,11 +24,7 @@ def page_lines(text_page: PdfTextPage) -> tuple[list[Line], float]:
     visible = "".join(glyph[0] for glyph in glyphs if not glyph[0].isspace())
     unmapped = visible.count("\ufffd") + visible.count("\x00") + len("(cid:") * visible.count("(cid:")
     runs = _runs(_upright(glyphs))
-    groups = _stacks([run for run in runs if run.text.strip()])
-    boxes = [around(group) for group in groups]
-    width = max((box.right for box in boxes), default=0) - min((box.left for box in boxes), default=0)
-    order = reading_order(boxes, column_width=_COLUMN_SHARE * width)
-    return _joined([run for i in order for run in groups[i]]), unmapped / max(1, len(visible))
+    return arranged(_stacks([run for run in runs if run.text])), unmapped / max(1, len(visible))
 
 
 def _glyphs(text_page: PdfTextPage) -> Iterator[tuple[str, Box, float]]:
@@ -117,23 +103,3 @@ def _continues(last: Box, box: Box) -> bool:
         return -0.2 * height < box.left - last.right < 0.5 * height
     overlap = min(last.right, box.right) - max(last.left, box.left)
     return overlap > 0 and 0 < box.top - last.top < 2.2 * height
-
-
-def around(lines: Sequence[Line]) -> Box:
-    """The box of all of them."""
-    box = lines[0].box
-    for line in lines[1:]:
-        box |= line.box
-    return box
-
-
-def _joined(runs: list[Line]) -> list[Line]:
-    """Runs that stand beside each other put into one line, with a blank between, as indices and table cells do."""
-    lines: list[Line] = []
-    for run in runs:
-        if lines and run.box.left > lines[-1].box.left and run.box.shares_line_with(lines[-1].box):
-            last = lines[-1]
-            lines[-1] = Line(f"{last.text} {run.text}", last.box | run.box, max(last.size, run.size))
-        else:
-            lines.append(run)
-    return lines

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ingest.layout import mostly_picture
-from ingest.package import sound_copy
+from ingest.ocr import Seen, recognise
+from ingest.package import picture_bytes, sound_copy
 from ingest.parsed import Block, Parsed, Reading
 from ingest.partition import shape_texts
 from ingest.shapes import Piece, Unread, pieces
@@ -19,6 +20,9 @@ from kb.types import Dropped, Flag, Page, Role
 if TYPE_CHECKING:
     from pptx.presentation import Presentation
     from pptx.slide import Slide
+
+
+_OCR_SIDE = 1600  # pixels; more costs time and reads no better
 
 
 @dataclass
@@ -59,7 +63,9 @@ def read_pptx(path: Path, reading: Reading) -> Parsed:
     blocks: list[Block] = []
     for slide in slides:
         slide.pieces = [replace(p, text=next(texts)) if p.shape is not None else p for p in slide.pieces]
-        blocks += _blocks(slide, dropped)
+        _look(path, slide, reading.settings.threads)
+        blocks += _blocks(slide)
+        dropped += [Dropped(what=each.what, where=f"P:{slide.number}", reason=each.reason) for each in slide.unread]
     return Parsed(blocks=tuple(blocks), title=title or None, dropped=tuple(dropped), pages=count)
 
 
@@ -81,18 +87,47 @@ def _notes(slide: Slide) -> str:
     return "" if frame is None else canonical(frame.text.replace("\v", "\n")).strip()
 
 
-def _blocks(slide: _Slide, dropped: list[Dropped]) -> list[Block]:
-    """The slide's blocks; graphics that could not be read are dropped and flag the slide."""
-    page, flags = Page(number=slide.number), set()
-    visible = sum(not character.isspace() for piece in slide.pieces for character in piece.text)
-    unread = [each for each in slide.unread if each.what != "picture" or mostly_picture(visible, each.share)]
-    if unread:
+def _look(path: Path, slide: _Slide, threads: int) -> None:
+    """Recognise the text in the pictures of a slide that says little else; other pictures are decoration."""
+    shown = [piece.text for piece in slide.pieces if piece.role is not Role.NOTES]
+    visible = sum(not character.isspace() for text in shown for character in text)
+    unread: list[Unread] = []
+    for graphic in slide.unread:
+        if graphic.what != "picture":
+            unread.append(graphic)
+        elif mostly_picture(visible, graphic.share):
+            seen = _seen(path, graphic.part, threads)
+            if seen.lines:
+                text = "\n".join(line.text for line in seen.lines)
+                slide.pieces.append(Piece(Role.BODY, text, recognised=True))
+            else:
+                unread.append(replace(graphic, reason=f"{graphic.reason}; {seen.reason}"))
+    slide.unread = unread
+    slide.pieces.sort(key=lambda piece: piece.role is Role.NOTES)
+
+
+def _seen(path: Path, part: str, threads: int) -> Seen:
+    from PIL import Image
+
+    try:
+        with Image.open(BytesIO(picture_bytes(path, part))) as picture:
+            picture.thumbnail((_OCR_SIDE, _OCR_SIDE))
+            return recognise(picture, threads)
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        return Seen(reason=f"its file cannot be read ({error})")
+
+
+def _blocks(slide: _Slide) -> list[Block]:
+    flags = {Flag.HIDDEN} if slide.hidden else set()
+    if slide.unread:
         flags.add(Flag.UNREAD_GRAPHIC)
-    if slide.hidden:
-        flags.add(Flag.HIDDEN)
-    dropped += [Dropped(what=each.what, where=f"P:{slide.number}", reason=each.reason) for each in unread]
     return [
-        Block(text=piece.text, locator=page, role=piece.role, flags=frozenset(flags))
+        Block(
+            piece.text,
+            Page(number=slide.number),
+            piece.role,
+            frozenset(flags | {Flag.OCR} if piece.recognised else flags),
+        )
         for piece in slide.pieces
         if piece.text.strip()
     ]

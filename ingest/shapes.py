@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _FORMULA = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
 _DIAGRAM_URI = "http://schemas.openxmlformats.org/drawingml/2006/diagram"
@@ -51,6 +52,7 @@ class Piece:
     text: str = ""
     shape: _Element | None = None
     alternative: bool = False  # said by the alternative text of a graphic
+    recognised: bool = False  # read from pixels
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Unread:
     what: str
     reason: str
     share: float = 1.0
+    part: str = ""  # of a picture: its file in the package
 
 
 def pieces(slide: Slide, width: int, height: int) -> list[Piece | Unread]:
@@ -157,7 +160,16 @@ def _read(placed: Placed, slide: Slide, area: int) -> Iterator[Piece | Unread]:
     elif shape.element.tag == f"{_P}pic" and alternative != "said":
         box = placed.box
         share = (box.right - box.left) * box.height / area if area else 0
-        yield Unread("picture", "it has no alternative text", share)
+        yield Unread("picture", "it has no alternative text", share, _picture_part(shape))
+
+
+def _picture_part(shape: BaseShape) -> str:
+    blip = shape.element.find(f".//{_A}blip")
+    relation = None if blip is None else blip.get(f"{_R}embed")
+    try:
+        return str(shape.part.related_part(relation).partname).lstrip("/") if relation else ""
+    except KeyError:  # reported where the package is repaired
+        return ""
 
 
 def _graphic(shape: BaseShape, slide: Slide) -> Iterator[Piece | Unread]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from generate.llm import Message
 from ingest.parsed import Block
 from kb.types import Dropped, Lang, Role, Time
 
@@ -61,3 +62,37 @@ class FakeTranscriber:
         for number, sentence in enumerate(self.sentences):
             on_progress(number / len(self.sentences))
             yield Block(sentence, Time(start_ms=number * 1000, end_ms=number * 1000 + 900), Role.SPEECH)
+
+
+class FakeRecogniser:
+    """Sees the same lines in every picture, one below the other; stands for the engine of `ingest.ocr`."""
+
+    def __init__(self, *lines: tuple[str, float]) -> None:
+        self.calls = 0
+        self.txts = tuple(text for text, _ in lines)
+        self.scores = tuple(score for _, score in lines)
+        corners = [[[10, 40 * i], [200, 40 * i], [200, 40 * i + 30], [10, 40 * i + 30]] for i in range(len(lines))]
+        self.boxes = np.array(corners) if lines else None
+
+    def __call__(self, pixels: NDArray[np.uint8]) -> FakeRecogniser:
+        self.calls += 1
+        return self
+
+
+class ScriptedModel:
+    """A language model that replies from a script: texts, errors to raise, or functions of the message."""
+
+    fingerprint = "scripted/1"
+    context_tokens = 8192
+    max_tokens = 512
+
+    def __init__(self, *replies: str | Exception | Callable[[Message], str]) -> None:
+        self.replies = list(replies)
+        self.messages: list[Message] = []
+
+    def complete(self, message: Message, *, schema: Mapping[str, object] | None = None) -> str:
+        self.messages.append(message)
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply if isinstance(reply, str) else reply(message)

@@ -37,6 +37,8 @@ from tests.ingest.deck_writer import (
     write_deck,
 )
 
+pytestmark = pytest.mark.usefixtures("blind")
+
 
 def parse(path: Path) -> Parsed:
     return read(path, Reading(settings=Settings()))

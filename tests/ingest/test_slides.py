@@ -20,6 +20,8 @@ from kb.settings import Settings
 from tests.ingest.deck_writer import both, rewrite, say, write_deck
 from tests.ingest.pdf_writer import Sheet, text, write_pdf
 
+pytestmark = pytest.mark.usefixtures("blind")
+
 READING = Reading(settings=Settings())
 OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 
