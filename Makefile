@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export NO_MKDOCS_2_WARNING := 1
 export DO_NOT_TRACK := 1
 
-.PHONY: setup demo test check bench eval site serve clean
+.PHONY: setup demo test check bench bench-peers eval site serve clean
 
 setup: $(READY)
 
@@ -30,10 +30,13 @@ check: $(READY)
 	$(MAKE) test site eval
 
 bench: $(READY)
-	$(BIN)/python -m eval.bench
+	$(BIN)/python -m tests.bench.speed
+
+bench-peers: $(READY)
+	$(BIN)/python -m tests.bench.peers.compare
 
 eval: $(READY)
-	$(BIN)/python -m eval.floor
+	$(BIN)/kb --home build/eval eval --cases eval/cases/examples.jsonl --corpus examples --floor eval/cases/floor.json
 
 site: $(READY)
 	$(BIN)/mkdocs build --quiet --strict --config-file site/mkdocs.yml
