@@ -88,12 +88,12 @@ class QdrantStore:
         p.check_vector(list_name, vector, self._ensured)
         query, condition = _vector(vector), _filter(p.conditions(filters))
 
-        def fetch(limit: int) -> list[Found]:
+        def fetch(limit: int) -> list[p.Row]:
             with self._client() as client:
                 answer = client.query_points(
                     self._name, query=query, using=list_name, query_filter=condition, limit=limit, with_payload=True
                 )
-            return [p.found(hit.payload, hit.score) for hit in answer.points]
+            return [p.Row(hit.score, hit.payload or {}) for hit in answer.points]
 
         return p.best(fetch, limit)
 
@@ -108,7 +108,7 @@ class QdrantStore:
                 records, offset = client.scroll(
                     self._name, scroll_filter=wanted, limit=256, offset=offset, with_payload=True
                 )
-                found += (p.found(record.payload) for record in records)
+                found += (p.found(record.payload or {}) for record in records)
                 if offset is None:
                     return p.in_order(found, chunk_ids)
 

@@ -105,9 +105,9 @@ class EdgeStore:
         query = q.Query.Nearest(_vector(vector), using=list_name)
         condition = _filter(p.conditions(filters))
 
-        def fetch(limit: int) -> list[Found]:
+        def fetch(limit: int) -> list[p.Row]:
             request = q.QueryRequest(limit=limit, query=query, filter=condition, with_payload=True)
-            return [p.found(hit.payload, hit.score) for hit in at.shard.query(request)]
+            return [p.Row(hit.score, hit.payload or {}) for hit in at.shard.query(request)]
 
         return p.best(fetch, limit)
 
@@ -119,7 +119,7 @@ class EdgeStore:
         wanted = _filter([p.AnyOf("chunk_id", tuple(chunk_ids))])
         request = q.ScrollRequest(limit=_EVERYTHING, filter=wanted, with_payload=True, with_vector=False)
         records, _ = self._opened.shard.scroll(request)
-        return p.in_order((p.found(record.payload) for record in records), chunk_ids)
+        return p.in_order((p.found(record.payload or {}) for record in records), chunk_ids)
 
     def revisions(self) -> dict[str, set[str]]:
         import qdrant_edge as q

@@ -101,10 +101,9 @@ def payload(point: Point) -> dict[str, Any]:
     return {"chunk": point.chunk.model_dump_json(), "source": point.source.model_dump_json(), **present}
 
 
-def found(stored: Mapping[str, Any] | None, score: float = 0.0) -> Found:
+def found(stored: Mapping[str, Any], score: float = 0.0) -> Found:
     """The inverse of `payload`."""
-    fields = stored or {}
-    return Found(Chunk.model_validate_json(fields["chunk"]), _source(fields["source"]), fields["revision"], score)
+    return Found(Chunk.model_validate_json(stored["chunk"]), _source(stored["source"]), stored["revision"], score)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -112,19 +111,27 @@ def _source(text: str) -> Source:
     return Source.model_validate_json(text)  # the same text stands in each point of the source
 
 
-def best(fetch: Callable[[int], list[Found]], limit: int) -> list[Found]:
+class Row(NamedTuple):
+    """A hit as an engine gives it."""
+
+    score: float
+    payload: Mapping[str, Any]
+
+
+def best(fetch: Callable[[int], list[Row]], limit: int) -> list[Found]:
     """The best `limit` of what `fetch(limit)` gives best first, ties by chunk id; scores are rounded to 5 decimals.
 
     Engines differ in the last bits of a score and order ties as they like, also across the limit. So near ties count
     as ties, and it fetches on until the tie at the limit is complete.
     """
     asked = limit + 1
-    hits = fetch(asked)
-    while len(hits) == asked and round(hits[limit - 1].score - hits[-1].score, _DECIMALS) <= 0:
+    rows = fetch(asked)
+    while len(rows) == asked and round(rows[limit - 1].score - rows[-1].score, _DECIMALS) <= 0:
         asked *= 4
-        hits = fetch(asked)
-    rounded = (hit._replace(score=round(hit.score, _DECIMALS)) for hit in hits)
-    return sorted(rounded, key=lambda hit: (-hit.score, hit.chunk.id, hit.revision))[:limit]
+        rows = fetch(asked)
+    rows = [Row(round(row.score, _DECIMALS), row.payload) for row in rows]
+    rows.sort(key=lambda row: (-row.score, row.payload["chunk_id"], row.payload["revision"]))
+    return [found(row.payload, row.score) for row in rows[:limit]]
 
 
 def in_order(hits: Iterable[Found], chunk_ids: Sequence[str]) -> list[Found]:
