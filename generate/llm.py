@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Schema = Mapping[str, object]
 
 _ATTEMPTS = 3
-_BACKOFF = tenacity.wait_exponential_jitter(initial=0.5, max=8)  # seconds
+_BACKOFF = tenacity.wait_exponential(multiplier=0.5, max=8) + tenacity.wait_random(0, 1)  # seconds
 
 
 @dataclass(frozen=True)
