@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +57,9 @@ def _no_deck(path: Path, header: bytes) -> UnreadableSource:
     if not header.startswith(_OLE):
         what, remedy = "this is neither a PPTX nor a PDF file", "Open it in its own program and save it as .pptx or PDF"
         return UnreadableSource(what, where=str(path), remedy=remedy)
-    if _ENCRYPTED in path.read_bytes():
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        encrypted = content.find(_ENCRYPTED) >= 0
+    if encrypted:
         what, remedy = "the deck asks for a password", "Save a copy without a password and add that"
         return UnreadableSource(what, where=str(path), remedy=remedy)
     what, remedy = (
