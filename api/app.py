@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -27,8 +27,9 @@ def create_app(service: Service, keys: Keys, on_stop: Callable[[], None] = lambd
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        threading.Thread(target=service.warm, name="kb-warm", daemon=True).start()
+        warming = asyncio.ensure_future(workers.run(service.warm))
         yield
+        await warming
         workers.close()
         on_stop()
 

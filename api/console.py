@@ -83,11 +83,8 @@ def place(locator: Time | Page | Mark) -> str:
         return f"{_moment(locator.start_ms)}–{_moment(locator.end_ms)}"
     if locator.type == "page":
         return f"page {locator.number}" + (f" ({locator.label})" if locator.label else "")
-    lines = (
-        f"line {locator.line_start}"
-        if locator.line_start == locator.line_end
-        else f"lines {locator.line_start}–{locator.line_end}"
-    )
+    first, last = locator.line_start, locator.line_end
+    lines = f"line {first}" if first == last else f"lines {first}–{last}"
     return " › ".join((*locator.heading_path[-2:], lines))
 
 

@@ -1,4 +1,7 @@
-"""The models of one library, and what follows from them: chunks, vectors, the recipe of the index."""
+"""The models of one library, and what follows from them: chunks, vectors, the recipe of the index.
+
+`open_models` and `open_store` are the only places that name concrete models and engines.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from index.embed import CROSS, DENSE, Embedder
 from index.library import Vectors
 from index.sparse import FINGERPRINT as LEXICAL
 from index.sparse import document_vector
-from index.store import IndexRecipe
+from index.store import IndexRecipe, Store
 from ingest import chunk
 from ingest.parsed import Transcriber
 from kb.settings import Settings
@@ -66,3 +69,35 @@ class Models:
     @property
     def _budget(self) -> int:
         return min(self.settings.ingest.chunk_tokens, self.embedder.max_tokens)
+
+
+def open_models(settings: Settings) -> Models:
+    """The models that the settings name; each loads when it is first used.
+
+    Raises:
+        MissingDependency: if the packaged weights are asked for and not installed.
+        UnsafeSettings: if an endpoint is set without the name of a model there.
+    """
+    from index.embed import open_cross_embedder, open_embedder
+    from ingest.whisper import WhisperTranscriber
+
+    remembered = settings.home / "cache" / "embeddings.db"
+    return Models(
+        settings,
+        embedder=open_embedder(settings, remembered),
+        cross=open_cross_embedder(settings, remembered),
+        transcriber=WhisperTranscriber(settings),
+    )
+
+
+def open_store(settings: Settings) -> Store:
+    """The engine that the settings name: a Qdrant server by URL, or the embedded one in the library's folder."""
+    qdrant = settings.qdrant
+    if qdrant.url is None:
+        from index.edge import EdgeStore
+
+        return EdgeStore(settings.home / "index")
+    from index.client import QdrantStore
+
+    key = qdrant.api_key.get_secret_value() if qdrant.api_key else None
+    return QdrantStore(qdrant.url, collection=qdrant.collection, api_key=key)

@@ -13,7 +13,6 @@ import uvicorn
 from api.app import create_app
 from api.auth import Keys, check_bind
 from api.console import note
-from api.service import open_service
 from index.serving import forget_service, record_service
 from kb.errors import UnsafeSettings
 from kb.settings import ServeSettings, Settings
@@ -27,6 +26,8 @@ def run(settings: Settings) -> None:
         LibraryBusy: if another process owns the library.
         IndexMismatch: if another recipe built the index.
     """
+    from api.service import open_service
+
     check_bind(settings.serve)
     reader = settings.serve.api_key.get_secret_value() if settings.serve.api_key else None
     keys = Keys(reader=reader, owner=secrets.token_urlsafe(32))

@@ -1,4 +1,4 @@
-"""The one object that every face uses. `open_service` is the only place that names concrete models and engines."""
+"""The one object that every face uses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from api.base import EVERYTHING, MarkedHit, OnProgress, checked_question, unwatched
 from api.batch import Batch, removal
 from api.messages import Facets
-from api.models import Models
+from api.models import Models, open_models, open_store
 from api.transcripts import RememberedTranscriber
 from index.catalog import Catalog
 from index.library import Library
@@ -31,6 +31,7 @@ from kb.types import (
     Gap,
     Hit,
     Lang,
+    Page,
     Query,
     SourceEntry,
     Talk,
@@ -44,8 +45,7 @@ if TYPE_CHECKING:
 class Service:
     """`KnowledgeBase` in this process. Models are loaded when first needed; reading the catalog needs none.
 
-    Args:
-        store: the engine of the index; the service closes it.
+    It closes `store`, the engine of the index.
     """
 
     def __init__(self, settings: Settings, store: Store, models: Models) -> None:
@@ -248,26 +248,4 @@ def open_service(settings: Settings) -> Service:
         MissingDependency: if the packaged weights are asked for and not installed.
         UnsafeSettings: if an endpoint is set without the name of a model there.
     """
-    from index.embed import open_cross_embedder, open_embedder
-    from ingest.whisper import WhisperTranscriber
-
-    remembered = settings.home / "cache" / "embeddings.db"
-    models = Models(
-        settings,
-        embedder=open_embedder(settings, remembered),
-        cross=open_cross_embedder(settings, remembered),
-        transcriber=WhisperTranscriber(settings),
-    )
-    return Service(settings, _open_store(settings), models)
-
-
-def _open_store(settings: Settings) -> Store:
-    qdrant = settings.qdrant
-    if qdrant.url is None:
-        from index.edge import EdgeStore
-
-        return EdgeStore(settings.home / "index")
-    from index.client import QdrantStore
-
-    key = qdrant.api_key.get_secret_value() if qdrant.api_key else None
-    return QdrantStore(qdrant.url, collection=qdrant.collection, api_key=key)
+    return Service(settings, open_store(settings), open_models(settings))

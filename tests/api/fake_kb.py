@@ -35,7 +35,4 @@ def open_service(settings: Settings) -> service.Service:
 
 if __name__ == "__main__":
     service.open_service = open_service
-    from api import serve
-
-    serve.open_service = open_service
     cli.main()

@@ -48,7 +48,7 @@ def guarded(filled: Service) -> Iterator[TestClient]:
 
 @pytest.mark.parametrize("header", [None, "Bearer", "Bearer wrong", f"Basic {KEY}", f"Bearer {KEY}x", "Bearer ключ"])
 def test_reading_needs_the_key(guarded: TestClient, header: str | None) -> None:
-    headers = {"Authorization": header.encode()} if header else {}
+    headers = {b"Authorization": header.encode()} if header else {}
     response = guarded.get("/v1/sources", headers=headers)
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == "Bearer"
