@@ -10,6 +10,7 @@ import re
 import unicodedata
 import uuid
 from collections.abc import Iterator
+from functools import cache
 from typing import Literal, NamedTuple
 
 _NAMESPACE = uuid.UUID("7b0e0b5a-8f0c-5d0e-9d53-3d1d8f1f6f4b")
@@ -89,24 +90,32 @@ def fold(text: str) -> Folded:
     offsets: list[int] = []
     text_joined = _HYPHENATED.sub(lambda found: "\x00" * len(found[0]), text)
     for position, original in enumerate(text_joined):
-        if original == "\x00" or unicodedata.category(original) == "Cf":
-            continue
-        for character in unicodedata.normalize("NFKC", original.translate(_RADICALS)):
-            if character.isspace():
-                if not characters or characters[-1] == " ":
+        for character in _plain(original):
+            if character == " ":
+                if not characters or characters[-1] == " " or _is_han(characters[-1]):
                     continue
-                character = " "
-            elif HAN.match(character) and characters and characters[-1] == " ":
+            elif characters and characters[-1] == " " and _is_han(character):
                 characters.pop()
                 offsets.pop()
-            if character == " " and HAN.match(characters[-1]):
-                continue
             characters.append(character)
             offsets.append(position)
     if characters and characters[-1] == " ":
         characters.pop()
         offsets.pop()
     return Folded("".join(characters), tuple(offsets))
+
+
+@cache
+def _plain(character: str) -> str:
+    """What one character is in the matching form; nothing for marks that are not seen. Folding is mostly this."""
+    if character == "\x00" or unicodedata.category(character) == "Cf":
+        return ""
+    plain = unicodedata.normalize("NFKC", character.translate(_RADICALS))
+    return "".join(" " if one.isspace() else one for one in plain)
+
+
+def _is_han(character: str) -> bool:
+    return character > "\u33ff" and HAN.match(character) is not None
 
 
 _HYPHENATED = re.compile(r"(?<=[a-z])-\n[ \t]*(?=[a-z])")
