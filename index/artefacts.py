@@ -33,10 +33,10 @@ class Artefacts:
     def write(self, document: Document, revision: str) -> None:
         """Move the new page images to their revision and write the document beside them."""
         new, target = self._of(document.source.id) / _NEW, self._of(document.source.id) / revision
-        (target / "pages").mkdir(parents=True, exist_ok=True)
-        if (new / "pages").is_dir():
-            for image in (new / "pages").iterdir():
-                image.replace(target / "pages" / image.name)
+        target.mkdir(parents=True, exist_ok=True)
+        for image in (new / "pages").glob("*.webp"):
+            (target / "pages").mkdir(exist_ok=True)
+            image.replace(target / "pages" / image.name)
         fresh = target / "document.json.new"
         fresh.write_text(document.model_dump_json(indent=1), "utf-8")
         fresh.replace(target / "document.json")
