@@ -101,8 +101,8 @@ def _stands_in(folder: Path) -> bool:
 
 def _parse(path: Path) -> _TalkFile:
     try:
-        # BaseLoader makes text of every scalar, so that version 0.20 does not become 0.2; it builds no objects.
-        root = yaml.compose(read_text(path), Loader=yaml.BaseLoader)
+        # Composed, not constructed: every scalar stays text, so that version 0.20 does not become 0.2.
+        root = yaml.compose(read_text(path), Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise _invalid(path, mark.line + 1 if mark else None, "this is no valid YAML") from error

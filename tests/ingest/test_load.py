@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def read_as(monkeypatch: pytest.MonkeyPatch, result: Parsed | BaseException) -> 
     monkeypatch.setitem(READERS, ".md", lambda: read)
 
 
-def note(text: str = "text", **fields: object) -> Parsed:
+def note(text: str = "text", **fields: Any) -> Parsed:
     block = Block(text, Mark(line_start=1, line_end=1), Role.BODY)
     return replace(Parsed(blocks=(block,)), **fields)
 

@@ -85,12 +85,13 @@ def test_a_stream_cut_off_is_read_to_where_it_ends_and_says_so(tmp_path: Path, s
     [
         ("noise.mp3", bytes(range(256)) * 40),
         ("playlist.mp3", b"#EXTM3U\n#EXTINF:10,\nhttp://127.0.0.1:9/secret.ts\n"),
-        ("concat.mp4", b"ffconcat version 1.0\nfile /etc/hostname\n"),
+        ("concat.mp4", b"ffconcat version 1.0\nfile other.wav\n"),
         ("text.wav", b"no sound at all"),
     ],
 )
 def test_what_only_claims_to_be_a_recording_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
+    write_recording(tmp_path / "other.wav")
     with pytest.raises(UnreadableSource) as caught:
         list(samples(tmp_path / name))
     assert name in caught.value.where

@@ -45,6 +45,7 @@ class ScriptedModel:
     """In the place of `faster_whisper.WhisperModel`; `say` makes the segments of a window from its length."""
 
     built = 0
+    heard: list[float]  # seconds of each call, of all models
     supported_languages = ("en", "zh")
 
     def __init__(self, *_args: object, **_options: object) -> None:
@@ -54,6 +55,7 @@ class ScriptedModel:
 
     def transcribe(self, sound: Sound, **options: Any) -> tuple[Iterator[SimpleNamespace], None]:
         self.calls.append(options)
+        self.heard.append(len(sound) / RATE)
         return iter(self.say(len(sound) / RATE)), None
 
     def say(self, seconds: float) -> list[SimpleNamespace]:
@@ -77,6 +79,7 @@ def segment(text: str, start: float, end: float, *, silent: float = 0.0, confide
 def scripted(monkeypatch: pytest.MonkeyPatch) -> type[ScriptedModel]:
     class Model(ScriptedModel):
         built = 0
+        heard: list[float] = []  # noqa: RUF012 - one list per test
 
     monkeypatch.setattr(faster_whisper, "WhisperModel", Model)
     return Model
@@ -191,7 +194,7 @@ def test_p05_each_stretch_of_speech_has_its_language_and_an_unclear_one_is_marke
     (first, second), _ = hear(transcriber, path, lang=None, hotwords=("vLLM", "分页注意力"))
     assert not first.flags
     assert second.flags == {Flag.LOW_CONFIDENCE}
-    calls = transcriber._model().calls  # type: ignore[attr-defined]
+    calls = transcriber._model().calls
     assert [call["language"] for call in calls] == ["zh", "zh"]
     assert first.locator == Time(start_ms=1500, end_ms=3000)
     assert second.locator == Time(start_ms=8500, end_ms=10_000)
@@ -201,7 +204,7 @@ def test_p05_a_language_that_was_given_is_not_guessed(
     tmp_path: Path, transcriber: WhisperTranscriber, scripted: type[ScriptedModel], regions: list[Region]
 ) -> None:
     hear(transcriber, write_recording(tmp_path / "a.wav", seconds=6), lang="en", hotwords=("vLLM", "分页注意力"))
-    (call,) = transcriber._model().calls  # type: ignore[attr-defined]
+    (call,) = transcriber._model().calls
     assert call["language"] == "en"
     assert call["hotwords"] == "vLLM"
     assert call["condition_on_previous_text"] is False
@@ -240,6 +243,7 @@ def test_long_recordings_are_heard_in_stretches_on_one_clock(
     heard = transcriber.transcribe(path, lang="en", hotwords=(), on_progress=shares.append)
     starts = [item.locator.start_ms for item in heard if isinstance(item, Block) and isinstance(item.locator, Time)]
     assert starts == [begin * 1000 + 500 for begin, _ in spoken]
+    assert sum(scripted.heard) == 15  # each second once
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
 
@@ -251,11 +255,9 @@ def test_windows_are_filled_evenly_and_never_beyond_what_whisper_hears(
     regions: list[Region],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lengths: list[float] = []
-    monkeypatch.setattr(scripted, "say", lambda _, seconds: lengths.append(seconds) or [])
     regions[:] = [Region(n * 10 * RATE, (n * 10 + 8) * RATE) for n in range(4)]
     hear(transcriber, write_recording(tmp_path / "a.wav", seconds=40))
-    assert lengths == [16, 16]
+    assert scripted.heard == [16, 16]
 
 
 def test_a_model_that_is_not_there_names_the_setting(tmp_path: Path, regions: list[Region]) -> None:
