@@ -103,7 +103,12 @@ def payload(point: Point) -> dict[str, Any]:
 
 def found(stored: Mapping[str, Any], score: float = 0.0) -> Found:
     """The inverse of `payload`."""
-    return Found(Chunk.model_validate_json(stored["chunk"]), _source(stored["source"]), stored["revision"], score)
+    return Found(_chunk(stored["chunk"]), _source(stored["source"]), stored["revision"], score)
+
+
+@functools.lru_cache(maxsize=4096)
+def _chunk(text: str) -> Chunk:
+    return Chunk.model_validate_json(text)  # a search decodes hundreds, and the next one many of the same
 
 
 @functools.lru_cache(maxsize=4096)
