@@ -31,13 +31,19 @@ _RADICALS = str.maketrans(_SUPPLEMENT | _KANGXI)
 
 _HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 HAN = re.compile(f"[{_HAN}]")
+_SEPARATORS = re.compile("[\v\f\x1c-\x1f\x85\u2028\u2029]")
 _LATIN_WORD = re.compile(r"[A-Za-z]{2,}")
 
 
 def canonical(text: str) -> str:
-    """The stored form: NFC, radicals folded to hanzi, line ends as `\\n`, control characters gone."""
-    text = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n")).translate(_RADICALS)
-    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
+    """The stored form: NFC, radicals folded to hanzi, line ends as `\\n`, control characters gone.
+
+    Separators that editors do not count as line ends (form feed, U+2028 and the like) become blanks: no line number
+    moves, and no words run together.
+    """
+    text = _SEPARATORS.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
+    return unicodedata.normalize("NFC", text.translate(_RADICALS))
 
 
 def detect_lang(text: str) -> Literal["zh", "en", "und"]:
@@ -59,7 +65,7 @@ def stable_id(*parts: str) -> str:
 def slug(text: str) -> str:
     """An anchor or file name that keeps hanzi; equal to `pymdownx.slugs.slugify(case="lower")`, as the site uses it."""
     text = re.sub(r"</?[^>]*>", "", unicodedata.normalize("NFC", text)).strip().lower()
-    return re.sub(r"[ ]", "-", re.sub(r"[^\w\- ]", "", text).strip())
+    return re.sub(r"[ ]", "-", re.sub(r"[^\w\- ]", "", text))
 
 
 def printable(text: str) -> str:
@@ -123,7 +129,7 @@ _HYPHENATED = re.compile(r"(?<=[a-z])-\n[ \t]*(?=[a-z])")
 
 def find_quote(quote: str, text: str) -> tuple[int, int] | None:
     """Where `quote` stands in `text` after `fold`, as offsets into `text`; None where it does not."""
-    needle = fold(quote).text
+    needle = fold(unicodedata.normalize("NFC", quote)).text  # as stored text is
     if not needle:
         return None
     haystack = fold(text)
@@ -137,11 +143,13 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
 
 _CLOSERS = r"”’\"'）)】\]」』》*_`"
 _STOP = re.compile(
-    rf"[。！？；!?…]+[{_CLOSERS}]*"  # Chinese stops end a sentence wherever they stand
-    rf"|(?<!\d)\.[{_CLOSERS}]*(?=\s|$)"  # a full stop needs white space behind it
+    rf"[。！？；!?…]*[。！？；][!?…]*[{_CLOSERS}]*"  # Chinese stops end a sentence wherever they stand
+    rf"|[!?…]+[{_CLOSERS}]*(?=\s|$)|[!?]+(?=[{_HAN}])"  # others need white space behind them: `?a=1`, `a != b`
+    rf"|(?<!\d)\.[{_CLOSERS}]*(?=\s|$)"
     rf"|(?<=\d)\.[{_CLOSERS}]*(?=\s+[A-Z{_HAN}]|\s*$)"
 )
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Fig|fig|Eq|No|Dr|Mr|Ms|approx|al|Inc|v)|\b[A-Z])\.$")
+_ENUMERATOR = re.compile(r"[\s>*+-]*\d{1,4}\.")
 _ITEM = re.compile(r"\s*(?:[-*+•]\s|\d+[.)、]\s?|[|#>]|$|:::|!!!|```|~~~)")
 _PROSE_COLUMNS = 40  # a shorter line before a line break is a title or an item, not wrapped prose
 
@@ -161,10 +169,17 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _boundaries(text: str) -> Iterator[int]:
-    cuts = {found.end() for found in _STOP.finditer(text) if not _ABBREVIATION.search(text[: found.end()][-12:])}
+    cuts = {found.end() for found in _STOP.finditer(text) if _ends(text, found.end())}
     cuts |= {position for position, character in enumerate(text) if character == "\n" and _breaks(text, position)}
     yield from sorted(cut for cut in cuts if 0 < cut < len(text))
     yield len(text)
+
+
+def _ends(text: str, position: int) -> bool:
+    """Whether the stop before `position` ends a sentence, and not an abbreviation or the number of a list item."""
+    line = text.rfind("\n", 0, position) + 1
+    before = text[max(line, position - 16) : position]
+    return not _ABBREVIATION.search(before) and not (position - line < 16 and _ENUMERATOR.fullmatch(before))
 
 
 def _breaks(text: str, position: int) -> bool:
