@@ -35,7 +35,7 @@ Audio = NDArray[np.float32]
 @dataclass(frozen=True)
 class Speech:
     talk: str
-    voice: str
+    voices: tuple[str, ...]  # their mean speaks; with four of them Mandarin is clearest
     phonemes: Callable[[str], str]
     sentences: tuple[str, ...]
     speed: float = 1.0
@@ -58,7 +58,7 @@ def english(text: str) -> str:
         if not piece.strip() or piece[0] in ",.;:?!":
             spoken.append(piece)
             continue
-        command = ["espeak-ng", "-q", "-v", "en-us", "--ipa", "--tie=^", piece.strip()]
+        command = ["espeak-ng", "-q", "-v", "en-us", "--ipa", "--tie=^", re.sub("refill", "ree-fill", piece.strip())]
         ipa = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         ipa = " ".join(ipa.split()).replace("\u0361", "^")
         for sound, symbol in _ESPEAK.items():
@@ -96,10 +96,10 @@ class Voice:
         with (data / "voices_ja.npz").open("rb") as file:
             self._styles = dict(np.load(file))
 
-    def say(self, phonemes: str, voice: str, speed: float) -> Audio:
+    def say(self, phonemes: str, voices: tuple[str, ...], speed: float) -> Audio:
         """Samples at `RATE`, silence around them cut off."""
         tokens = [self._vocabulary[symbol] for symbol in phonemes if symbol in self._vocabulary]
-        styles = self._styles[voice]
+        styles = np.mean([self._styles[voice] for voice in voices], axis=0)
         inputs = {
             "tokens": np.array([[0, *tokens, 0]], dtype=np.int64),
             "style": styles[min(len(tokens), len(styles)) - 1].reshape(1, 256).astype(np.float32),
@@ -126,25 +126,25 @@ def write_opus(audio: Audio, path: Path) -> None:
 SPEECHES = (
     Speech(
         "kv-cache-arithmetic",
-        "jf_gongitsune",
+        ("jf_alpha", "jf_gongitsune", "jf_nezumi", "jf_tebukuro"),
         mandarin,
         (
-            "大家好，今天我们算一笔账：一块显存二十四G的显卡，能同时装下多少对话？",
-            "先看一个词元。我们的示例模型有三十二层，八个键值头，每个头的维度是一百二十八，每个数占两个字节。",
-            "键和值各存一份，所以每个词元的键值缓存，是二乘三十二，乘八，乘一百二十八，再乘二，也就是一百二十八K字节。",
-            "如果不用分组查询注意力，三十二个头全部都存，就是五百一十二K字节，整整四倍。",
-            "再看显存预算。显存利用率设为百分之九十，可用二十一点六G。",
-            "模型权重占十五G，激活值等占一点六G，剩下五G给键值缓存，正好是四万零九百六十个词元。",
-            "分页注意力把缓存切成块。每块十六个词元，也就是两兆字节，一共两千五百六十块。",
-            "一个一千词元的请求，占六十三块，只浪费最后一块里的八个位置。",
-            "如果按最大长度，四千零九十六，提前预留，同样的显存只能装下十个请求。分页以后，可以装下四十个。",
-            "前缀缓存还能再省一步。三十二个请求共用一千零二十四个词元的系统提示词，只需要六十四块，而不是两千零四十八块。",
-            "最后记住三句话：先算每个词元，再算显存预算，最后才谈并发数。谢谢大家！",
+            "大家好，今天我们算一笔账：一块显存二十四GB的显卡，能同时装下多少对话？",
+            "先看一个词元。这个模型一共有三十二层，每层八个KV头，每个头的维度是一百二十八，每个数用两个字节。",
+            "K和V要存两份，这些数全部相乘，一个词元的KV缓存就是一百二十八KB。",
+            "如果不用分组查询注意力，三十二个头全部都存，就是五百一十二KB，整整四倍。",
+            "再看显存预算。显存利用率设为百分之九十，可以用二十一点六GB。",
+            "模型参数用掉十五GB，其他开销用掉一点六GB，剩下五GB都给KV缓存，能放四万零九百六十个词元。",
+            "分页注意力把缓存分成块，每块十六个词元，大小是两MB，一共有两千五百六十块。",
+            "一个一千词元的请求，需要六十三块，只浪费最后一块里的八个位置。",
+            "如果按最大长度四千零九十六提前留好，只能同时装下十个请求。分页以后，可以装下四十个。",
+            "前缀缓存还能再省。三十二个请求共用一千零二十四个词元的系统提示词，只需要六十四块，而不是两千零四十八块。",
+            "最后记住三句话：先算每个词元，再算显存预算，最后才谈并发。谢谢大家！",
         ),
     ),
     Speech(
         "chunked-prefill",
-        "jf_alpha",
+        ("jf_alpha",),
         english,
         (
             "Welcome. This is chunked prefill in one minute.",
@@ -169,7 +169,7 @@ def main() -> None:
         parts: list[Audio] = []
         for sentence in speech.sentences:
             print(f"{sum(map(len, parts)) / RATE:7.2f}  {sentence}")  # noqa: T201 - the times that notes may cite
-            parts += [voice.say(speech.phonemes(sentence), speech.voice, speech.speed), PAUSE]
+            parts += [voice.say(speech.phonemes(sentence), speech.voices, speech.speed), PAUSE]
         path = TALKS / speech.talk / "speech.ogg"
         write_opus(np.concatenate(parts), path)
         print(f"{sum(map(len, parts)) / RATE:7.2f}  {path} ({path.stat().st_size / 1024:.0f} KiB)")  # noqa: T201
