@@ -43,10 +43,7 @@ if TYPE_CHECKING:
 
 
 class Service:
-    """`KnowledgeBase` in this process. Models are loaded when first needed; reading the catalog needs none.
-
-    It closes `store`, the engine of the index.
-    """
+    """`KnowledgeBase` in this process. Models load when first needed; reading the catalog needs none. Owns `store`."""
 
     def __init__(self, settings: Settings, store: Store, models: Models) -> None:
         self._settings = settings

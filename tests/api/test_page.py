@@ -166,12 +166,11 @@ class TestPage:
         expect(page.locator(".segment", has_text="onerror=").first).to_be_visible()
         assert "zebra" in page.title()
 
-    def test_errors_say_what_to_do(self, page: Page) -> None:
+    def test_errors_say_what_to_do(self, context: BrowserContext, address: str) -> None:
+        page = context.new_page()
         page.route("**/v1/search", lambda route: route.abort())
-        page.goto(page.url + "?q=x")
+        page.goto(f"{address}/?q=x")
         expect(page.get_by_role("alert")).to_contain_text("kb serve")
-        page.unroute_all()
-        page.evaluate("console.clear()")
 
     def test_every_control_has_a_name(self, page: Page) -> None:
         page.goto(page.url + "?q=block&mode=ask")
