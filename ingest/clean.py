@@ -36,7 +36,7 @@ _LOOP_INSIDE = re.compile(r"(?P<phrase>.{2,40}?)(?:[\s,，、.。]*(?P=phrase)){
 
 
 def clean(heard: Iterable[Block | Dropped], prompt: tuple[str, ...]) -> Iterator[Block | Dropped]:
-    """Sentences in Simplified script without credits, loops and echoes of `prompt`; each removal as a `Dropped`."""
+    """Sentences as they are written, without credits, loops and echoes of `prompt`; each removal as a `Dropped`."""
     echo = _letters("".join(prompt))
     terms = {_letters(term) for term in prompt}
     for _, run in groupby(heard, key=lambda item: _letters(item.text) if isinstance(item, Block) else id(item)):
@@ -60,12 +60,18 @@ def _sentence(block: Block, echo: str, terms: set[str]) -> Iterator[Block | Drop
         text = _LOOP_INSIDE.sub(lambda loop: loop["phrase"], block.text)
         if text != block.text:
             yield _dropped(block, f"a phrase in a loop: kept once, as {text!r}")
-        yield replace(block, text=simplified(text))
+        yield replace(block, text=as_written(text))
 
 
-def simplified(text: str) -> str:
-    """Chinese in Simplified script; other text as it is."""
-    return str(_converter().convert(text)) if HAN.search(text) else text
+def as_written(text: str) -> str:
+    """Chinese as it is written: in Simplified script, with full-width punctuation; other text as it is."""
+    if not HAN.search(text):
+        return text
+    return _HALF_WIDTH.sub(lambda mark: _FULL_WIDTH[mark[0].strip()], str(_converter().convert(text)))
+
+
+_FULL_WIDTH = {",": "，", "?": "？", "!": "！", ":": "：", ";": "；"}
+_HALF_WIDTH = re.compile(rf"(?<={HAN.pattern})[,?!:;]\s*|[,?!:;]\s*(?={HAN.pattern})")
 
 
 @cache
@@ -77,7 +83,7 @@ def _converter() -> opencc.OpenCC:
 
 def _letters(text: str) -> str:
     """Letters and digits alone, in one case and script, for comparing."""
-    return "".join(c for c in unicodedata.normalize("NFKC", simplified(text)).casefold() if c.isalnum())
+    return "".join(c for c in unicodedata.normalize("NFKC", as_written(text)).casefold() if c.isalnum())
 
 
 def _dropped(block: Block, reason: str) -> Dropped:

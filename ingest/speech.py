@@ -10,7 +10,8 @@ from kb.text import canonical, sentences
 from kb.types import Flag, Role, Time
 
 _PAUSE = 1_200  # milliseconds after which a new sentence begins, whatever the punctuation
-_LONGEST = 20_000  # milliseconds of a sentence, before it is cut at its best place
+_BREATH = 300  # the same where the transcriber begins a new segment
+_LONGEST = 12_000  # milliseconds of a sentence, before it is cut at its best place
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def to_blocks(words: Sequence[Word]) -> Iterator[Block]:
 def _runs(words: Sequence[Word]) -> Iterator[list[Word]]:
     run: list[Word] = []
     for word in words:
-        if run and word.start - run[-1].end >= _PAUSE:
+        if run and word.start - run[-1].end >= (_BREATH if word.opens else _PAUSE):
             yield run
             run = []
         run.append(word)

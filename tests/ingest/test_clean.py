@@ -94,5 +94,17 @@ def test_p06_traditional_script_becomes_simplified() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("heard_as", "kept"),
+    [
+        ("大家好,今天我们算一笔账, 好吗?", "大家好，今天我们算一笔账，好吗？"),
+        ("一共有2,560块,要用128KB, 整整四倍", "一共有2,560块，要用128KB，整整四倍"),
+        ("Well, that is 2,560 blocks.", "Well, that is 2,560 blocks."),
+    ],
+)
+def test_p06_chinese_gets_its_own_punctuation(heard_as: str, kept: str) -> None:
+    assert cleaned(heard_as) == ([kept], [])
+
+
 def test_no_words_no_sentence() -> None:
     assert cleaned("♪ ♪", "…")[0] == []

@@ -48,11 +48,16 @@ def test_p02_a_pause_ends_a_sentence_and_belongs_to_none() -> None:
     assert second.locator == Time(start_ms=6_000, end_ms=6_900)
 
 
+def test_a_new_segment_after_a_breath_is_a_new_sentence() -> None:
+    assert texts([*said("a token budget"), *said("in our example", start=1300)]) == ["a token budget", "in our example"]
+    assert texts([*said("a token budget"), *said("in our example", start=1000)]) == ["a token budget in our example"]
+
+
 def test_speech_without_punctuation_is_cut_to_what_one_wants_to_hear() -> None:
     blocks = list(to_blocks(said("词" * 300)))
     assert "".join(block.text for block in blocks) == "词" * 300
     assert all(
-        block.locator.end_ms - block.locator.start_ms <= 20_000 for block in blocks if isinstance(block.locator, Time)
+        block.locator.end_ms - block.locator.start_ms <= 12_000 for block in blocks if isinstance(block.locator, Time)
     )
 
 
