@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +16,7 @@ import numpy as np
 from ingest.media import RATE, Samples, duration_ms, samples
 from ingest.parsed import Block
 from ingest.speech import Word, to_blocks
+from ingest.windows import Region, Window, packed, speech_in
 from kb.errors import MissingDependency
 from kb.settings import Settings
 from kb.text import HAN
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from faster_whisper import WhisperModel
     from faster_whisper.transcribe import Segment
 
-_WINDOW = 30 * RATE  # what Whisper hears at once
 _STRETCH = 300 * RATE  # searched for speech at once; bounds memory for recordings of any length
 _ADRIFT = 600  # milliseconds by which a first word stands too far from its second
 _TELLING = 3 * RATE  # shorter speech does not tell its language
@@ -38,42 +36,6 @@ _TAIL = 0.7  # seconds at the end of a window that are not heard once more
 # Simplified script.
 _OPENING = {"zh": "以下是普通话的句子。", "en": "The following is a talk, in English."}
 _GATES = "gates/1"  # part of the fingerprint: change it with anything that changes the text
-
-
-@dataclass(frozen=True)
-class Region:
-    """Speech, in samples of the recording from `start` to `end`, and its language; `sure` if that is known."""
-
-    start: int
-    end: int
-    language: str = ""
-    sure: bool = True
-
-    def __len__(self) -> int:
-        return self.end - self.start
-
-
-@dataclass(frozen=True)
-class Window:
-    """Regions of one language, heard at once one behind the other, and their sound."""
-
-    regions: tuple[Region, ...]
-    sound: Samples
-
-    def place(self, start: float, end: float) -> tuple[int, int]:
-        """Seconds of the window as milliseconds of the recording.
-
-        Both ends stay in the region that holds most of the word: none reaches into the silence that was left out.
-        """
-        middle = (start + end) / 2 * RATE
-        before = 0
-        for region in self.regions:
-            if middle < before + len(region) or region is self.regions[-1]:
-                break
-            before += len(region)
-        ends = (min(max(round(time * RATE) - before, 0), len(region)) + region.start for time in (start, end))
-        first, last = (sample * 1000 // RATE for sample in ends)
-        return first, last
 
 
 class WhisperTranscriber:
@@ -156,10 +118,10 @@ class WhisperTranscriber:
             sound = np.concatenate([held, *pieces])
             regions = speech_in(sound)
             rest = regions.pop().start if regions and regions[-1].end > len(sound) - RATE else len(sound)
-            yield from _packed(sound, self._in_languages(sound, regions, lang), offset)
+            yield from packed(sound, self._in_languages(sound, regions, lang), offset)
             offset, held, pieces = offset + rest, sound[rest:], []
         sound = np.concatenate([held, *pieces])
-        yield from _packed(sound, self._in_languages(sound, speech_in(sound), lang), offset)
+        yield from packed(sound, self._in_languages(sound, speech_in(sound), lang), offset)
 
     def _in_languages(self, sound: Samples, regions: list[Region], lang: Lang | None) -> list[Region]:
         """Regions with their languages, each by itself: one language for all loses what is said in the other
@@ -212,37 +174,6 @@ class WhisperTranscriber:
             # What is left is the margin of the voice detector. Whisper would hear it alone, and invent (issue 843).
             if length - segment.end < _TAIL:
                 return
-
-
-def speech_in(sound: Samples) -> list[Region]:
-    """Where someone speaks, by the voice detector that faster-whisper brings; no region is longer than a window."""
-    from faster_whisper.vad import VadOptions, get_speech_timestamps
-
-    options = VadOptions(min_speech_duration_ms=250, min_silence_duration_ms=1000, max_speech_duration_s=29)
-    return [Region(each["start"], each["end"]) for each in get_speech_timestamps(sound, options) if len(sound)]
-
-
-def _packed(sound: Samples, regions: list[Region], offset: int) -> Iterator[Window]:
-    """Regions in as few windows as they need, evenly filled: Whisper invents words in very short ones."""
-    for _, run in groupby(regions, key=lambda region: (region.language, region.sure)):
-        waiting = list(run)
-        total = sum(map(len, waiting))
-        fill = total / math.ceil(total / _WINDOW)
-        group: list[Region] = []
-        for region in waiting:
-            length = sum(map(len, group))
-            if group and (length + len(region) > _WINDOW or length + len(region) / 2 > fill):
-                yield _window(sound, group, offset)
-                group = []
-            group.append(region)
-        yield _window(sound, group, offset)
-
-
-def _window(sound: Samples, regions: list[Region], offset: int) -> Window:
-    return Window(
-        regions=tuple(replace(each, start=each.start + offset, end=each.end + offset) for each in regions),
-        sound=np.concatenate([sound[region.start : region.end] for region in regions]),
-    )
 
 
 # --- gates on what was heard --------------------------------------------------------------------------------------

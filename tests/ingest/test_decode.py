@@ -43,7 +43,10 @@ def test_other_encodings(text: str, encoding: str) -> None:
 
 
 def test_line_numbers_stay() -> None:
-    assert decode(b"\xef\xbb\xbfone\r\n\r\nthree\rfour\x0b\x0cstill\n").split("\n")[2:4] == ["three", "fourstill"]
+    lines = decode("\ufeffone\r\n\r\nthree\rfour\x0b\x0c\x85still\nsix".encode()).split("\n")
+    assert lines[:3] == ["one", "", "three"]
+    assert lines[3].startswith("four")
+    assert lines[4:] == ["six"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from ingest.load import load
 from ingest.media import RATE, samples
 from ingest.parsed import Block, Reading, no_progress
-from ingest.whisper import Region, WhisperTranscriber, Window, speech_in
+from ingest.whisper import WhisperTranscriber
+from ingest.windows import Region, Window, speech_in
 from kb.errors import MissingDependency, UnreadableSource
 from kb.settings import Settings, SpeechSettings
 from kb.types import Dropped, Flag, Lang, Time
