@@ -136,7 +136,7 @@ def _milliseconds(hour: int, minute: int, second: int, milli: int) -> int:
 
 
 def _escape(text: str) -> str:
-    return re.sub(r"[%/#~\s]", lambda found: quote(found[0], safe=""), text)
+    return re.sub(r"[%/#~\s]", lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), text)
 
 
 # --- what is in the corpus --------------------------------------------------------------------------------------
