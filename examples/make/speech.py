@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -132,15 +133,16 @@ SPEECHES = (
             "大家好，今天我们算一笔账：一块显存二十四GB的显卡，能同时装下多少对话？",
             "先看一个词元。这个模型一共有三十二层，每层八个KV头，每个头的维度是一百二十八，每个数用两个字节。",
             "K和V要存两份，这些数全部相乘，一个词元的KV缓存就是一百二十八KB。",
-            "如果不用分组查询注意力，三十二个头全部都存，就是五百一十二KB，整整四倍。",
-            "再看显存预算。显存利用率设为百分之九十，可以用二十一点六GB。",
-            "模型参数用掉十五GB，其他开销用掉一点六GB，剩下五GB都给KV缓存，能放四万零九百六十个词元。",
-            "分页注意力把缓存分成块，每块十六个词元，大小是两MB，一共有两千五百六十块。",
+            "如果不用分组查询注意力，三十二个头全部都存，结果是五百一十二KB，整整四倍。",
+            "再看显存预算。利用率设为百分之九十，一共能用二十一点六个GB。",
+            "模型参数用掉十五GB，其他开销用掉一点六GB，剩下五GB给KV缓存，能放四万零九百六十个词元。",
+            "分页注意力把缓存分成块，每块十六个词元，每块两个MB，一共两千五百六十块。",
             "一个一千词元的请求，需要六十三块，只浪费最后一块里的八个位置。",
-            "如果按最大长度四千零九十六提前留好，只能同时装下十个请求。分页以后，可以装下四十个。",
-            "前缀缓存还能再省。三十二个请求共用一千零二十四个词元的系统提示词，只需要六十四块，而不是两千零四十八块。",
+            "如果给每个请求都留好四千零九十六个位置，只能装下十个请求。分页以后，可以装下四十个。",
+            "前缀缓存还能再省。三十二个请求共用一千零二十四个词元的系统提示词，只要六十四块，不用两千零四十八块。",
             "最后记住三句话：先算每个词元，再算显存预算，最后才谈并发。谢谢大家！",
         ),
+        speed=0.95,
     ),
     Speech(
         "chunked-prefill",
@@ -164,8 +166,11 @@ SPEECHES = (
 
 
 def main() -> None:
+    """Speak the talks that the command line names, or all."""
     voice = Voice()
     for speech in SPEECHES:
+        if len(sys.argv) > 1 and speech.talk not in sys.argv[1:]:
+            continue
         parts: list[Audio] = []
         for sentence in speech.sentences:
             print(f"{sum(map(len, parts)) / RATE:7.2f}  {sentence}")  # noqa: T201 - the times that notes may cite
