@@ -7,13 +7,12 @@ from functools import cache
 
 from generate import prompts
 from generate.cite import Numbered, Statement, number
-from generate.extract import Reading, Scored, Similarity, read, select
+from generate.extract import Reading, Scored, Similarity, inflected, read, select, stems
 from generate.llm import LanguageModel
 from generate.passages import passages
 from generate.question import analyse
 from generate.refuse import Calibration, Strength, measure, refusal
 from generate.write import Written, write
-from index.sparse import terms
 from kb.errors import BadRequest
 from kb.text import stable_id
 from kb.types import Answer, Citation, Dropped, Filters, Hit, Query
@@ -86,9 +85,9 @@ class Answerer:
     def _mentioned(self, filters: Filters) -> Callable[[str], bool]:
         @cache
         def mentioned(word: str) -> bool:
-            wanted = set(terms(word))
-            found = self._search(Query(text=word, filters=filters, limit=3))
-            return any(wanted <= set(terms(f"{hit.source.title}\n{hit.chunk.full_text}")) for hit in found)
+            wanted = stems(word)
+            found = self._search(Query(text=inflected(word), filters=filters, limit=3))
+            return any(wanted <= stems(f"{hit.source.title}\n{hit.chunk.full_text}") for hit in found)
 
         return mentioned
 

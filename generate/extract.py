@@ -21,6 +21,10 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 """`(question, texts)` to one cosine for each text."""
 
 MOST = 4  # quotes in an answer
+# What the share of the question that is named counts: in the passage, around it, and in its whole chunk; then what the
+# chunk's place in the search counts, its share of the best score, and the passage's meaning. Fitted: docs/answers.md.
+_OWN, _NEAR, _WIDE = 0.9, 0.35, 0.35
+_PLACE, _SHARE, _SIMILAR = 0.25, 0.15, 0.4
 _LOOKED_AT = 60  # passages, best first
 _ENOUGH = 0.8  # a further quote must score this share of the best one …
 _NEW = 0.15  # … after a credit, up to this, for the share of the question that only it covers
@@ -89,7 +93,7 @@ def read(
         near = own | _named(question, words, passage.around)
         wide = in_chunk[chunk.id]
         score = _score(question, passage, weights, own, near, wide)
-        score += 0.25 / (1 + 0.3 * place[chunk.id]) + (0.15 * passage.hit.score / top if top > 0 else 0)
+        score += _PLACE / (1 + 0.3 * place[chunk.id]) + (_SHARE * passage.hit.score / top if top > 0 else 0)
         scored.append(Scored(passage, score, own, near, wide))
     scored = _beside(scored)
     scored.sort(key=lambda one: (-one.score, one.passage.id))
@@ -164,9 +168,9 @@ def _score(
     wide: frozenset[int],
 ) -> float:
     score = (
-        0.9 * sum(weights[n] for n in own)
-        + 0.35 * sum(weights[n] for n in near)
-        + 0.35 * sum(weights[n] for n in wide)
+        _OWN * sum(weights[n] for n in own)
+        + _NEAR * sum(weights[n] for n in near)
+        + _WIDE * sum(weights[n] for n in wide)
         + _suits(question, passage)
     )
     return score * _shape(passage)
@@ -229,7 +233,7 @@ def _by_meaning(question: Question, scored: Sequence[Scored], similarity: Simila
     low, high = min(cosines, default=0.0), max(cosines, default=0.0)
     spread = (high - low) or 1.0
     lifted = [
-        Scored(one.passage, one.score + 0.4 * (cosine - low) / spread, one.own, one.near, one.wide)
+        Scored(one.passage, one.score + _SIMILAR * (cosine - low) / spread, one.own, one.near, one.wide)
         for one, cosine in zip(head, cosines, strict=True)
     ]
     return sorted(lifted, key=lambda one: (-one.score, one.passage.id))
@@ -251,22 +255,29 @@ def _bigrams(text: str) -> frozenset[str]:
 
 def _aliases(question: Question, hits: Sequence[Hit]) -> Mapping[str, frozenset[str]]:
     """For each concept's name, the stems that stand for it: its own, and where no hit has that, near spellings."""
-    vocabulary = frozenset().union(*(_stems(hit.chunk.full_text) for hit in hits)) if hits else frozenset()
+    vocabulary = frozenset().union(*(stems(hit.chunk.full_text) for hit in hits)) if hits else frozenset()
     words = {}
     for concept in question.concepts:
         stem = _stem(concept.name)
         words[concept.name] = frozenset({stem})
-        if concept.term is None and stem not in vocabulary and len(stem) >= 5 and stem.isalpha() and stem.isascii():
-            words[concept.name] |= frozenset(difflib.get_close_matches(stem, vocabulary, n=2, cutoff=0.8))
+        if concept.term is None and stem not in vocabulary and len(stem) >= 4 and stem.isalpha() and stem.isascii():
+            words[concept.name] |= _near(stem, vocabulary)
     return words
 
 
+def _near(stem: str, vocabulary: frozenset[str]) -> frozenset[str]:
+    """Words of `vocabulary` that `stem` may be a slip of: alike, or with letters swapped."""
+    swapped = {word for word in vocabulary if word[:1] == stem[0] and sorted(word) == sorted(stem)}
+    alike = difflib.get_close_matches(stem, vocabulary, n=2, cutoff=0.8) if len(stem) >= 5 else []
+    return frozenset(swapped.union(alike))
+
+
 def _named(question: Question, words: Mapping[str, frozenset[str]], text: str) -> frozenset[int]:
-    stems, known = _stems(text), _glossary_terms(text)
+    said, known = stems(text), _glossary_terms(text)
     return frozenset(
         number
         for number, concept in enumerate(question.concepts)
-        if (concept.term in known if concept.term else words[concept.name] & stems)
+        if (concept.term in known if concept.term else words[concept.name] & said)
     )
 
 
@@ -281,7 +292,8 @@ def _weights(question: Question, named: Sequence[frozenset[int]]) -> tuple[float
 
 
 @lru_cache(maxsize=8192)
-def _stems(text: str) -> frozenset[str]:
+def stems(text: str) -> frozenset[str]:
+    """The terms of `text`, English ones without their endings."""
     return frozenset(_stem(term) for term in terms(text))
 
 
@@ -296,3 +308,9 @@ def _stem(word: str) -> str:
         return word
     word = re.sub(r"(?<=\w{3})(?:ings?|ed|es|s|ly|e)$", "", word)
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sl" else word
+
+
+def inflected(word: str) -> str:
+    """A query that finds an English word in its other forms, too."""
+    stem = _stem(word)
+    return " ".join([word, stem, f"{stem}e", f"{stem}s", f"{stem}ed", f"{stem}ing"]) if stem.isascii() else word

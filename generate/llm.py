@@ -108,6 +108,12 @@ class ChatModel:
             raise self._malformed() from error
         return self._text(response)
 
+    def close(self) -> None:
+        """Let go of the connections to the endpoint."""
+        client = getattr(self._llm, "_client", None)
+        if client is not None:
+            client.close()
+
     def _chat(self, message: Message, schema: Schema | None) -> Any:  # noqa: ANN401 - LlamaIndex is untyped here
         from llama_index.core.llms import ChatMessage, MessageRole
 

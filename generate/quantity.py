@@ -35,7 +35,7 @@ _SPELLINGS = "|".join(
     re.escape(s) for s in sorted((s for all_ in _UNITS.values() for s in all_), key=len, reverse=True)
 )
 _QUANTITY = re.compile(
-    r"(?P<zh_percent>百分之\s?)?(?<![\w.])(?<![A-Za-z]-)(?P<number>\d+(?:,\d{3})*(?:\.\d+)?)"
+    r"(?P<zh_percent>百分之\s?)?(?<![A-Za-z0-9_.])(?<![A-Za-z]-)(?P<number>\d+(?:,\d{3})*(?:\.\d+)?)"
     r"(?:(?P<letter>[KkMBT])(?![\w/]|i?B))?"
     r"(?:\s?(?P<scale>万|亿|thousand|million|billion|trillion))?"
     rf"(?:\s?(?P<unit>{_SPELLINGS})(?![A-Za-z]))?",

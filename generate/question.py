@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from generate.quantity import quantities
 from index.sparse import terms
 from kb.glossary import Glossary, Term, load_glossary
 from kb.text import HAN, detect_lang
@@ -44,6 +45,7 @@ _ASKS = {want: re.compile(pattern, re.IGNORECASE) for want, pattern in _WANTS.it
 _IDENTIFIER = re.compile(
     r"--?[A-Za-z][\w-]+|\b[A-Za-z]\w*(?:_\w+)+\b|\b[a-z]+(?:[A-Z]\w+)+\b|\b\w+(?:[./-]\w+)*\.\w{2,}\b"
 )
+_HOW_MANY = re.compile(r"多少(?:个)?\s*|几(?=[倍张])|how many\s+", re.IGNORECASE)
 _FLAG = re.compile(r"--[A-Za-z][\w-]+|\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b")
 _VERSION = re.compile(r"\bv?(\d+\.\d+(?:\.\d+)?)(?!\d|\s*(?:%|倍|x\b|[GMK]i?B))")
 _NAMES = frozenset({"nr", "ns", "nt", "nz"})
@@ -59,6 +61,7 @@ class Concept:
     weight: float
     term: Term | None = None
     named: bool = False  # a proper name, an identifier or a number: another word cannot stand for it
+    noun: bool = False  # what it speaks of, rather than what happens; in English nobody tells, so every word
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,16 @@ class Question:
     wants: frozenset[Want]
     flags: tuple[str, ...]  # flags and variables, spelled out; an answer must be about these very ones
     versions: tuple[str, ...]
+    units: frozenset[str]  # that a wanted number must have: ms for `多少毫秒`, W for `how many watts`
+
+
+def _stop_words() -> frozenset[str]:
+    return _word_list("stopwords.txt")
 
 
 @cache
-def _stop_words() -> frozenset[str]:
-    lines = files("generate").joinpath("stopwords.txt").read_text(encoding="utf-8").splitlines()
+def _word_list(name: str) -> frozenset[str]:
+    lines = files("generate").joinpath(name).read_text(encoding="utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
@@ -87,37 +95,55 @@ def analyse(text: str, glossary: Glossary | None = None) -> Question:
         wants=frozenset(want for want, pattern in _ASKS.items() if pattern.search(text)),
         flags=tuple(dict.fromkeys(_FLAG.findall(text))),
         versions=versions,
+        units=frozenset(q.unit for q in quantities(_HOW_MANY.sub("1 ", text)) if q.unit and q.written.startswith("1 ")),
     )
 
 
 def _concepts(text: str, glossary: Glossary) -> Iterator[Concept]:
+    proper = {token for word in _PROPER.findall(text) for token in terms(word)}
     covered: set[str] = set()
     for term in glossary.find(text):
-        covered |= {token for name in term.names("und") for token in terms(name)}
+        tokens = {token for name in term.names("und") for token in terms(name)}
+        covered |= tokens
         name = term.names("und")[0]
-        yield Concept(name, name, 1.2, term)
-    proper = {token for word in _PROPER.findall(text) for token in terms(word)}
+        yield Concept(name, name, 1.2, term, named=bool(tokens & proper))
     classes = _word_classes(text)
-    tokens = [token for token in dict.fromkeys(terms(text)) if token not in covered | _stop_words()]
-    for token in tokens:
+    covered |= _stop_words().union(_VERSION.findall(text))  # a version says which source, not what it speaks of
+    tokens = {token for token in terms(text) if token not in covered}
+    for token in (token for token in dict.fromkeys(terms(text)) if token in tokens):
         if HAN.search(token):
             if not any(part != token and part in token for part in tokens):  # search mode gives a word and its parts
-                yield Concept(token, token, _hanzi_weight(token, classes), named=classes.get(token, "") in _NAMES)
+                kind = (
+                    ""
+                    if token in _word_list("kinds.txt")
+                    else next((kind for word, kind in classes.items() if token in word), "")
+                )
+                yield Concept(token, token, _hanzi_weight(token, kind), named=kind in _NAMES, noun=kind.startswith("n"))
         else:
+            surface = _surface(token, text)
             named = token in proper or any(map(str.isdigit, token))
-            yield Concept(token, _surface(token, text), _latin_weight(token, named=named), named=named)
+            if surface:
+                weight = _latin_weight(token, named=named)
+                yield Concept(token, surface, weight, named=named, noun=token not in _word_list("kinds.txt"))
 
 
 def _surface(token: str, text: str) -> str:
-    found = re.search(r"[-_\s./]*".join(map(re.escape, token)), text, re.IGNORECASE)
-    return found[0] if found else token
+    """How the question spells it; a term that the tokenizer joined out of two words is no word of the question."""
+    found = re.search(r"[-_]*".join(map(re.escape, token)), text, re.IGNORECASE)
+    return found[0] if found else ""
 
 
-def _hanzi_weight(token: str, classes: Mapping[str, str]) -> float:
+def _word_class(token: str, classes: Mapping[str, str]) -> str:
+    if token in _word_list("kinds.txt"):
+        return ""
+    return next((kind for word, kind in classes.items() if token in word), "")
+
+
+def _hanzi_weight(token: str, kind: str) -> float:
     """Nouns say what a question is about; verbs and the rest are said in many ways."""
     if len(token) == 1:
         return 0.3
-    return 1.0 if classes.get(token, "n").startswith("n") else 0.6
+    return 1.0 if kind.startswith("n") else 0.6
 
 
 def _latin_weight(token: str, *, named: bool) -> float:
@@ -136,8 +162,11 @@ def _tagger() -> Any:  # noqa: ANN401 - rjieba is untyped
 
 
 def _word_classes(text: str) -> Mapping[str, str]:
-    """Word to its class in the tag set of jieba: `n` noun, `nz` other proper name, `v` verb …"""
-    return dict(_tagger().tag(text)) if HAN.search(text) else {}
+    """Word to its class in the tag set of jieba: `n` noun, `nz` other proper name, `v` verb …
+
+    What its dictionary does not hold was cut by guess, so its class is one, too, and is left out.
+    """
+    return {word: kind for word, kind in _tagger().tag(text) if HAN.search(word) and _tagger().has_word(word)}
 
 
 def content_terms(text: str) -> frozenset[str]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from generate.cite import cite
 from generate.extract import Reading, Scored
-from generate.question import Concept
+from generate.quantity import quantities
+from generate.question import Concept, Question
 from kb.types import Lang, Refusal
 
 Mentioned = Callable[[str], bool]
@@ -22,18 +23,17 @@ _PROBES = 8  # words that are looked up in the whole corpus, the weightiest firs
 class Calibration:
     """A logistic model of "these quotes answer the question", over the signals of `Strength`.
 
-    Fitted on the development questions, kept as data; `fingerprint` goes into the recipe of every answer.
+    Fitted on the development questions (docs/answers.md), kept as data; `fingerprint` goes into every answer's recipe.
     """
 
-    own: float = 1.0  # share of the question that the quotes themselves name
-    wide: float = 2.0  # … that the best quote's chunk and title name
-    absent_names: float = -8.0  # … in proper names, identifiers and numbers that stand nowhere in the corpus
-    absent_words: float = -5.0  # … in other words that stand nowhere in the corpus
-    score: float = 1.0  # of the best quote, as `extract` gives it
-    dense: float = 0.0  # best cosine, above `dense_zero`
-    dense_zero: float = 0.8
-    bias: float = -0.5
-    threshold: float = 0.5  # refuse below this probability
+    own: float = 0.43
+    wide: float = 0.96
+    names: float = 1.78
+    unit: float = 3.93
+    absent_names: float = -11.7
+    absent_words: float = -8.9
+    bias: float = -4.13
+    threshold: float = 0.53  # refuse below this probability
     threshold_generated: float = 0.1  # … when a model writes, which understands more and is verified afterwards
 
     @property
@@ -45,59 +45,62 @@ class Calibration:
 class Strength:
     """What speaks for and against answering; shares of the question's weight, from 0 to 1."""
 
-    own: float
-    wide: float
-    absent_names: float
-    absent_words: float
-    score: float
-    dense: float | None
-    missing: tuple[str, ...]  # words that stand nowhere in the corpus, as the question has them
+    own: float  # … that the quotes themselves name
+    wide: float  # … that the best quote's chunk and title name
+    names: float  # of the question's names and numbers alone: the share that one chunk holds together
+    unit: float  # 1 unless a number with a certain unit is asked for and no quote has one
+    absent_names: float  # … in proper names, identifiers and numbers that stand nowhere in the corpus
+    absent_words: float  # … in other nouns that stand nowhere in the corpus
+    missing: tuple[str, ...]  # what stands nowhere in the corpus, as the question spells it
     missing_flags: tuple[str, ...]  # flags and variables that no hit spells out
 
     def probability(self, calibration: Calibration) -> float:
         if self.missing_flags:
             return 0.0
-        logit = (
-            calibration.bias
-            + calibration.own * self.own
-            + calibration.wide * self.wide
-            + calibration.absent_names * self.absent_names
-            + calibration.absent_words * self.absent_words
-            + calibration.score * self.score
+        logit = calibration.bias + sum(
+            getattr(calibration, signal) * getattr(self, signal)
+            for signal in ("own", "wide", "names", "unit", "absent_names", "absent_words")
         )
-        if self.dense is not None:
-            logit += calibration.dense * (self.dense - calibration.dense_zero)
         return 1 / (1 + math.exp(-logit))
 
 
 def measure(reading: Reading, chosen: Sequence[Scored], mentioned: Mentioned) -> Strength:
     """How well the chosen quotes answer. Looks up what no hit names, but at most a few words."""
+    question = reading.question
     own: frozenset[int] = frozenset().union(*(one.own for one in chosen))
-    wide = max((reading.coverage(one.wide) for one in chosen), default=0.0)
-    weight = dict(zip(reading.question.concepts, reading.weights, strict=True))
-    doubtful = sorted(reading.unseen, key=lambda concept: -weight[concept])[:_PROBES]
-    absent = [concept for concept in doubtful if not _is_mentioned(concept, mentioned)]
+    weight = dict(zip(question.concepts, reading.weights, strict=True))
+    doubtful = [concept for concept in reading.unseen if concept.named or concept.noun or concept.term]
+    probed = sorted(doubtful, key=lambda concept: -weight[concept])[:_PROBES]
+    absent = [concept for concept in probed if not _is_mentioned(concept, mentioned)]
     texts = "\n".join(one.passage.hit.chunk.full_text for one in reading.scored)
     return Strength(
         own=reading.coverage(own),
-        wide=wide,
+        wide=max((reading.coverage(one.wide) for one in chosen), default=0.0),
+        names=_names_together(reading),
+        unit=_has_unit(question, chosen),
         absent_names=sum(weight[concept] for concept in absent if concept.named),
         absent_words=sum(weight[concept] for concept in absent if not concept.named),
-        score=chosen[0].score if chosen else 0.0,
-        dense=_best_cosine(chosen),
         missing=tuple(concept.surface for concept in absent),
-        missing_flags=tuple(flag for flag in reading.question.flags if flag not in texts),
+        missing_flags=tuple(flag for flag in question.flags if flag not in texts),
     )
+
+
+def _names_together(reading: Reading) -> float:
+    names = frozenset(number for number, concept in enumerate(reading.question.concepts) if concept.named)
+    if not names:
+        return 1.0
+    held = max((reading.coverage(one.wide & names) for one in reading.scored), default=0.0)
+    return held / reading.coverage(names)
+
+
+def _has_unit(question: Question, chosen: Sequence[Scored]) -> float:
+    held = {quantity.unit for one in chosen for quantity in quantities(f"{one.passage.around}\n{one.passage.quote}")}
+    return 1.0 if not question.units or question.units & held else 0.0
 
 
 def _is_mentioned(concept: Concept, mentioned: Mentioned) -> bool:
     names = concept.term.names("und") if concept.term else (concept.name,)
     return any(mentioned(name) for name in names)
-
-
-def _best_cosine(chosen: Sequence[Scored]) -> float | None:
-    cosines = [rank.score for one in chosen for rank in one.passage.hit.ranks if rank.list != "lexical"]
-    return max(cosines, default=None)
 
 
 def refusal(strength: Strength, nearest: Sequence[Scored], lang: Lang) -> Refusal:
