@@ -66,7 +66,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | int | Text]], *,
         for row in (columns, *rows):
             _write("\t".join(" ".join(visible(str(cell)).split()) for cell in row))
         return
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    grid = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     for column in columns:
         grid.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
     for row in rows:

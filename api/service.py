@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from api.base import EVERYTHING, MarkedHit, OnProgress, checked_question, unwatched
-from api.batch import Batch, removal
+from api.batch import Batch, path_of, removal
 from api.messages import Facets
 from api.models import Models, open_models, open_store
 from api.transcripts import RememberedTranscriber
@@ -104,7 +104,7 @@ class Service:
         with self._change(opened=False) as library:
             changes = library.rebuild(self._models.split, self._models.embed, on_progress=on_progress)
             self._is_open = True
-        yield from changes
+        yield from (change.model_copy(update={"path": str(path_of(change.path))}) for change in changes)
 
     def remove(self, name: str) -> Change:
         with self._change() as library:
