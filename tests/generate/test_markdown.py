@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from generate import markdown
+from kb.text import fold
+
+HOSTILE = st.text(alphabet="ab <>[]()!`*_#|\\{}:/&;-1.\n中&javascript", max_size=60)
+RENDER = MarkdownIt("commonmark", {"html": True})
+
+
+def shown(source: str) -> str:
+    """The text that a reader sees."""
+    tokens = [child for token in RENDER.parse(source) for child in token.children or []]
+    return "".join(token.content if token.type in ("text", "code_inline") else " " for token in tokens)
+
+
+@given(HOSTILE)
+def test_escaped_text_is_shown_as_it_is_and_is_nothing_else(text: str) -> None:
+    tokens = RENDER.parse(markdown.escape(text))
+    assert {token.type for token in tokens} <= {"paragraph_open", "inline", "paragraph_close"}
+    assert {child.type for token in tokens for child in token.children or []} <= {"text", "text_special"}
+    assert fold("".join(c.content for t in tokens for c in t.children or [])).text == fold(" ".join(text.split())).text
+
+
+@given(HOSTILE)
+def test_disarmed_markdown_has_no_html_no_link_and_no_image(text: str) -> None:
+    tokens = RENDER.parse(markdown.disarm(text))
+    kinds = {token.type for token in tokens} | {c.type for token in tokens for c in token.children or []}
+    assert not kinds & {"html_block", "html_inline", "image"}
+
+
+@given(st.text(alphabet="`~ab\n #", max_size=40))
+def test_code_cannot_leave_its_fence(code: str) -> None:
+    (token,) = RENDER.parse(markdown.fence(code, "python"))
+    assert (token.type, token.info) == ("fence", "python")
+    assert token.content.rstrip() == code.rstrip()
+
+
+def test_a_fenced_text_is_unwrapped_and_an_odd_info_is_dropped() -> None:
+    assert markdown.unfence("```python\nx = 1\n```") == ("x = 1", "python")
+    assert markdown.unfence("x = 1") == ("x = 1", "")
+    assert markdown.fence("x", 'py" onclick=') == "```\nx\n```"
+
+
+@pytest.mark.parametrize(
+    ("url", "target"),
+    [
+        ("https://a.example/x?t=4", "https://a.example/x?t=4"),
+        ("file:///a b.pdf#page=3", "file:///a%20b.pdf#page=3"),
+        ("https://a.example/)<script>", "https://a.example/%29%3Cscript%3E"),
+        ("javascript:alert(1)", None),
+        ("data:text/html,x", None),
+        ("//evil.example", None),
+        ("http://[broken", None),
+    ],
+)
+def test_only_web_and_file_addresses_become_links(url: str, target: str | None) -> None:
+    assert markdown.href(url) == target
+
+
+def test_a_formula_opens_no_tag() -> None:
+    assert not re.search(r"<[a-z]", markdown.math("$a<b$"))
