@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -81,7 +82,7 @@ def measure(reading: Reading, chosen: Sequence[Scored], mentioned: Mentioned) ->
         absent_names=sum(weight[concept] for concept in absent if concept.named),
         absent_words=sum(weight[concept] for concept in absent if not concept.named),
         missing=tuple(concept.surface for concept in absent),
-        missing_flags=tuple(flag for flag in question.flags if flag not in texts),
+        missing_flags=tuple(flag for flag in question.flags if not _spells(flag, texts)),
     )
 
 
@@ -96,6 +97,12 @@ def _names_together(reading: Reading) -> float:
 def _has_unit(question: Question, chosen: Sequence[Scored]) -> float:
     held = {quantity.unit for one in chosen for quantity in quantities(f"{one.passage.around}\n{one.passage.quote}")}
     return 1.0 if not question.units or question.units & held else 0.0
+
+
+def _spells(flag: str, text: str) -> bool:
+    """Whether `text` has this very flag or variable, with hyphens or underscores, as a flag or as a field."""
+    name = re.escape(flag.lstrip("-").replace("-", "_").casefold())
+    return bool(re.search(rf"(?<![^\W_]){name}(?!\w)", text.replace("-", "_").casefold()))
 
 
 def _is_mentioned(concept: Concept, mentioned: Mentioned) -> bool:
