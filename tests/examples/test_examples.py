@@ -28,7 +28,8 @@ CALCULATED = {value for name, value in vars(facts).items() if name.isupper() and
 DERIVED = {
     128, 512, 64, 2, 1,  # KiB and MiB of a token or block
     4 * 2**10 // 1024,  # GiB of the prefixes that are not shared
-    facts.CARD_GIB - facts.USABLE_GIB, facts.CARD_GIB * 0.05, facts.UTILIZATION + 0.05, facts.MAX_TOKENS // facts.BLOCK_TOKENS,  # blocks of a reservation
+    facts.CARD_GIB - facts.USABLE_GIB, facts.CARD_GIB * 0.05, facts.UTILIZATION + 0.05,
+    facts.MAX_TOKENS // facts.BLOCK_TOKENS,  # blocks of a reservation
     facts.REQUEST_BLOCKS * facts.BLOCK_TOKENS, facts.UNEVEN_SHARED_BLOCKS * facts.BLOCK_TOKENS,
     100 * facts.WASTED_RESERVED / facts.MAX_TOKENS,
     100 * facts.WASTED_PAGED / (facts.REQUEST_BLOCKS * facts.BLOCK_TOKENS),
