@@ -7,18 +7,19 @@ since rarity is already in them. The weighted sum is a score of this query alone
 
 from __future__ import annotations
 
-import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
 
 from index.embed import CROSS, DENSE
 from index.points import LEXICAL
 from index.store import Found
-from kb.types import Rank
 
-_FEW = 8  # candidates that are too few to standardise by themselves
+_FEW = 8  # candidates; fewer are too few to standardise by themselves
+_FLAT = 1e-6  # scores that differ by less than single precision keeps are equal
 
 
 @dataclass(frozen=True)
@@ -26,18 +27,20 @@ class FusionWeights:
     """What each list counts: a fact of the recipe, fitted by evaluation (docs/retrieval.md), never a constant.
 
     `lexical` is what the best lexical match counts, `dense` by list name what one standard deviation counts.
-    `translated` is what a word that the glossary adds counts against 1 of a word of the question. `depth` is how many
-    candidates each list gives in each language.
+    `translated` is what a word that the glossary adds counts against 1 of a word of the question. `beside` is the share
+    of its score that a candidate lends to the candidates just before and after it in their source: a passage between
+    two that fit is likely to fit. `depth` is how many candidates each list gives in each language.
     """
 
     lexical: float
-    dense: Mapping[str, float] = field(default_factory=dict)
-    translated: float = 0.6
+    dense: Mapping[str, float]
+    translated: float = 0.8
+    beside: float = 0.2
     depth: int = 50
 
 
-PACKAGED = FusionWeights(lexical=6.0, dense={DENSE: 1.0, CROSS: 1.0})
-UNKNOWN = FusionWeights(lexical=4.0, dense={DENSE: 1.5, CROSS: 1.0})  # any embedder that nobody has fitted weights for
+PACKAGED = FusionWeights(lexical=7.0, dense={DENSE: 1.0, CROSS: 0.75})
+UNKNOWN = FusionWeights(lexical=5.0, dense={DENSE: 1.0})  # any embedder that nobody has fitted weights for
 
 
 class Leg(NamedTuple):
@@ -47,18 +50,26 @@ class Leg(NamedTuple):
     found: Sequence[Found]
 
 
+class Place(NamedTuple):
+    """Where a list has a chunk: its name, the place counted from 1, the raw score."""
+
+    name: str
+    place: int
+    score: float
+
+
 class Fused(NamedTuple):
-    """A chunk with its place and raw score in every list that found it."""
+    """A chunk with its place in every list that found it."""
 
     found: Found
     score: float
-    ranks: tuple[Rank, ...]
+    places: tuple[Place, ...]
 
 
 def fuse(legs: Sequence[Leg], weights: FusionWeights) -> list[Fused]:
     """All candidates, best first, ties by chunk id. A list that did not find a chunk adds nothing to it."""
     scores: dict[str, float] = defaultdict(float)
-    ranks: dict[str, list[Rank]] = defaultdict(list)
+    places: dict[str, list[Place]] = defaultdict(list)
     candidates: dict[str, Found] = {}
     for leg in legs:
         pooled = [found.score for other in legs if other.name == leg.name for found in other.found]
@@ -66,21 +77,30 @@ def fuse(legs: Sequence[Leg], weights: FusionWeights) -> list[Fused]:
         for place, (found, part) in enumerate(zip(leg.found, parts, strict=True), start=1):
             candidates[found.chunk.id] = found
             scores[found.chunk.id] += part
-            ranks[found.chunk.id].append(Rank(list=leg.name, rank=place, score=found.score))
-    fused = [Fused(found, scores[key], tuple(ranks[key])) for key, found in candidates.items()]
+            places[found.chunk.id].append(Place(leg.name, place, found.score))
+    fused = [
+        Fused(found, scores[key] + weights.beside * _beside(found, scores), tuple(places[key]))
+        for key, found in candidates.items()
+    ]
     return sorted(fused, key=lambda one: (-one.score, one.found.chunk.id))
 
 
-def _lexical(leg: Leg, pooled: Sequence[float], weights: FusionWeights) -> Iterable[float]:
+def _lexical(leg: Leg, pooled: Sequence[float], weights: FusionWeights) -> list[float]:
     best = max(pooled, default=0.0)
     return [weights.lexical * found.score / best if best > 0 else 0.0 for found in leg.found]
 
 
-def _dense(leg: Leg, pooled: Sequence[float], weights: FusionWeights) -> Iterable[float]:
+def _dense(leg: Leg, pooled: Sequence[float], weights: FusionWeights) -> list[float]:
     """Standard deviations above the last candidate; where a language has few, above the last of all."""
     own = [found.score for found in leg.found]
-    yardstick = own if len(own) >= _FEW else pooled
-    spread = statistics.pstdev(yardstick) if len(yardstick) > 1 else 0.0
-    lowest = min(yardstick, default=0.0)
-    weight = weights.dense.get(leg.name, 1.0)
-    return [weight * (score - lowest) / spread if spread > 0 else 0.0 for score in own]
+    yardstick = np.array(own if len(own) >= _FEW else pooled)
+    spread = float(yardstick.std()) if len(yardstick) else 0.0
+    if spread < _FLAT:
+        return [0.0] * len(own)
+    factor = weights.dense.get(leg.name, 1.0) / spread
+    lowest = float(yardstick.min())
+    return [factor * (score - lowest) for score in own]
+
+
+def _beside(found: Found, scores: Mapping[str, float]) -> float:
+    return sum(scores.get(chunk_id, 0.0) for chunk_id in (found.chunk.previous_id, found.chunk.next_id) if chunk_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,10 +17,11 @@ from index.quote import best_quote
 from index.sparse import query_vector, terms
 from index.store import Dense, Found, Sparse
 from kb.errors import BadRequest, LimitExceeded
-from kb.text import canonical, detect_lang, fold, sentences
-from kb.types import Chunk, Filters, Hit, Lang, Query
+from kb.text import canonical, detect_lang, sentences
+from kb.types import Chunk, Filters, Hit, Lang, Query, Rank
 
 LONGEST_QUERY = 4000  # characters
+_TWINS_WITHIN = 5  # times the limit: twins score alike, so they stand near each other
 _LANGUAGES: tuple[tuple[Lang, ...], ...] = (("zh",), ("en", "und"))
 
 
@@ -72,7 +72,7 @@ class Searcher:
         """
         text = _checked(query.text)
         fused = fuse(list(self._legs(text, query.filters, query.limit)), self._weights)
-        groups = _folded(fused, text)[: query.limit]
+        groups = _folded(fused[: _TWINS_WITHIN * query.limit], text)[: query.limit]
         wanted = self._wanted(text)
         return [_hit(best, twins, wanted) for best, twins in groups]
 
@@ -149,7 +149,7 @@ def _folded(fused: Sequence[Fused], text: str) -> list[tuple[Fused, tuple[str, .
     """
     groups: dict[str, list[Fused]] = defaultdict(list)
     for one in fused:
-        groups[hashlib.sha256(fold(one.found.chunk.text).text.casefold().encode()).hexdigest()].append(one)
+        groups[" ".join(one.found.chunk.text.casefold().split())].append(one)
     entries = []
     for group in groups.values():
         shown = max(group, key=lambda one: _currency(one.found, text)) if len(group) > 1 else group[0]
@@ -174,7 +174,7 @@ def _hit(best: Fused, twins: tuple[str, ...], wanted: Mapping[str, float]) -> Hi
         chunk=chunk,
         source=source,
         score=best.score,
-        ranks=best.ranks,
+        ranks=tuple(Rank(list=name, rank=place, score=score) for name, place, score in best.places),
         quote=chunk.text[start:end],
         locator=locator,
         href=locator.href(source),

@@ -19,10 +19,10 @@ from kb.text import HAN, fold
 from kb.types import Chunk
 
 # BM25: Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), section 3.
-K1 = 1.2
+K1 = 0.9
 B = 0.5
-AVERAGE_TERMS = 260.0  # fixed, so that the weights of a chunk never depend on the other chunks
-CONTEXT_WEIGHT = 1.0  # what a term of the title or a heading counts, against 1 in the text
+AVERAGE_TERMS = 100.0  # fixed, so that the weights of a chunk never depend on the other chunks
+CONTEXT_WEIGHT = 0.5  # what a term of the title or a heading counts, against 1 in the text
 
 FINGERPRINT = f"terms/1 bm25 k1={K1} b={B} average={AVERAGE_TERMS} context={CONTEXT_WEIGHT}"
 

@@ -40,6 +40,13 @@ def test_p32_ties_are_broken_by_id() -> None:
     assert order(first) == order(backwards)
 
 
+def test_a_chunk_between_two_that_fit_rises() -> None:
+    one, two, three, far = (chunk(SOURCE, text, order) for order, text in enumerate(("one", "two", "three", "far")))
+    two = two.model_copy(update={"previous_id": one.id, "next_id": three.id})
+    found = [Found(of, SOURCE, "r1", score) for of, score in ((one, 9.0), (three, 8.0), (far, 5.0), (two, 4.8))]
+    assert [item.found.chunk.text for item in fuse([Leg(LEXICAL, found)], WEIGHTS)] == ["one", "two", "three", "far"]
+
+
 def test_each_language_is_measured_by_its_own_yardstick() -> None:
     """Cosines of the other language lie lower as a whole; its best still stands beside the best of the first."""
     zh = leg(DENSE, **falling("zh", 30, 0.9))
@@ -59,7 +66,7 @@ def test_lexical_scores_compare_across_languages() -> None:
 
 def test_raw_scores_and_places_are_kept() -> None:
     fused = {one.found.chunk.text: one for one in fuse([leg(LEXICAL, a=3.0, b=2.0), leg(DENSE, b=0.8)], WEIGHTS)}
-    assert [(rank.list, rank.rank, rank.score) for rank in fused["b"].ranks] == [(LEXICAL, 2, 2.0), (DENSE, 1, 0.8)]
+    assert list(fused["b"].places) == [(LEXICAL, 2, 2.0), (DENSE, 1, 0.8)]
 
 
 @pytest.mark.parametrize("legs", [[], [leg(DENSE)], [leg(LEXICAL), leg(DENSE)], [leg(LEXICAL, a=0.0)]])
