@@ -91,7 +91,7 @@ def test_the_language_link_of_every_page_leads_to_a_page(site: Path) -> None:
 
 def test_english_posts_that_no_model_translated_say_so(site: Path) -> None:
     text = "".join(post(site, "en", "kv-cache-arithmetic").text)
-    assert "Written in English by hand; no model translated it." in text
+    assert "Written in English directly; no model translated it." in text
 
 
 def test_no_page_needs_a_remote_asset(site: Path) -> None:
