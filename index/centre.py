@@ -3,8 +3,8 @@
 A multilingual encoder places all Chinese on one side and all English on the other; the cosine of any two texts is
 mostly that. Taking the mean of its language out of every vector leaves what the texts say, so that they spread within a
 language and meet across languages (Libovický et al., "On the Language Neutrality of Pre-trained Multilingual
-Representations", 2020). For multilingual-e5-small alone it lifts recall@10 on paraphrased questions from .52 to .79, and
-on those whose answer is in the other language from .31 to .81 (docs/retrieval.md).
+Representations", 2020). For multilingual-e5-small alone it lifts recall@10 on paraphrased questions from .52 to .79,
+and on those whose answer is in the other language from .31 to .81 (docs/retrieval.md).
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
@@ -22,6 +23,8 @@ from kb.types import Chunk, Filters, Hit, Lang, Query, Rank
 
 LONGEST_QUERY = 4000  # characters
 _TWINS_WITHIN = 5  # times the limit: twins score alike, so they stand near each other
+_BARE = 0.3  # what dense lists count for a question of nothing but identifiers
+_IDENTIFIER = re.compile(r"--[\w-]+|\w*_\w+", re.ASCII)
 _LANGUAGES: tuple[tuple[Lang, ...], ...] = (("zh",), ("en", "und"))
 
 
@@ -71,7 +74,7 @@ class Searcher:
             BadRequest: if the question is empty, has no letter or digit, or is too long.
         """
         text = _checked(query.text)
-        fused = fuse(list(self._legs(text, query.filters, query.limit)), self._weights)
+        fused = fuse(list(self._legs(text, query.filters, query.limit)), self._weighing(text))
         groups = _folded(fused[: _TWINS_WITHIN * query.limit], text)[: query.limit]
         wanted = self._wanted(text)
         return [_hit(best, twins, wanted) for best, twins in groups]
@@ -94,11 +97,18 @@ class Searcher:
             for name, vector in (lists | vectors).items():
                 yield Leg(name, self._served(self._index.search(name, vector, inside, depth)))
 
+    def _weighing(self, text: str) -> FusionWeights:
+        """A question of nothing but identifiers means these very names: meaning only orders what has them."""
+        if any(character.isalnum() for character in _IDENTIFIER.sub(" ", text)):
+            return self._weights
+        return replace(self._weights, dense={name: _BARE * weight for name, weight in self._weights.dense.items()})
+
     def _served(self, found: Sequence[Found]) -> list[Found]:
         return [one for one in found if self._live is None or self._live(one.source.id) == one.revision]
 
     def _added(self, text: str, to: Lang) -> list[str]:
-        return [] if detect_lang(text) == to else self._glossary.expand(text, to)
+        """Names in the language `to`; identifiers are the same in both, so the words in them are not translated."""
+        return [] if detect_lang(text) == to else self._glossary.expand(_IDENTIFIER.sub(" ", text), to)
 
     def _wanted(self, text: str) -> dict[str, float]:
         """Terms that a quote should hold: the question's own, and the glossary's for quotes in the other language."""

@@ -22,6 +22,7 @@ from kb.types import Chunk
 K1 = 0.9
 B = 0.5
 AVERAGE_TERMS = 100.0  # fixed, so that the weights of a chunk never depend on the other chunks
+PART_WEIGHT = 0.35  # what `cache` in `--kv-cache-dtype` counts in a question
 CONTEXT_WEIGHT = 0.5  # what a term of the title or a heading counts, against 1 in the text
 
 FINGERPRINT = f"terms/1 bm25 k1={K1} b={B} average={AVERAGE_TERMS} context={CONTEXT_WEIGHT}"
@@ -53,6 +54,7 @@ class _Term(NamedTuple):
     text: str
     start: int
     end: int
+    part: bool = False  # of an identifier that is a term itself
 
 
 def terms(text: str) -> list[str]:
@@ -72,10 +74,13 @@ def document_vector(chunk: Chunk) -> Sparse:
 
 
 def query_vector(text: str, added: Iterable[str] = (), *, added_weight: float = 1.0) -> Sparse:
-    """Terms of a question, each once; the terms of `added` texts count `added_weight` where the question lacks them."""
-    weights = dict.fromkeys((term for extra in added for term in terms(extra)), added_weight)
-    weights |= dict.fromkeys(terms(text), 1.0)
-    return _sparse(weights.items())
+    """Terms of a question, each once, parts of identifiers at `PART_WEIGHT`.
+
+    The terms of `added` texts count `added_weight` where the question lacks them.
+    """
+    own = [(term.text, PART_WEIGHT if term.part else 1.0) for term in _scan(text)]
+    said = {term for term, _ in own}
+    return _sparse(own + [(term, added_weight) for extra in added for term in terms(extra) if term not in said])
 
 
 def matched_spans(text: str, query: str) -> list[tuple[int, int]]:
@@ -105,8 +110,8 @@ def _scan(text: str) -> Iterator[_Term]:
     folded = fold(text)
     for run in _RUN.finditer(folded.text):
         words = _han(run) if run["han"] else _latin(run)
-        for word, start, end in words:
-            yield _Term(word, folded.offsets[start], folded.offsets[end - 1] + 1)
+        for word in words:
+            yield word._replace(start=folded.offsets[word.start], end=folded.offsets[word.end - 1] + 1)
 
 
 def _han(run: re.Match[str]) -> Iterator[_Term]:
@@ -128,9 +133,9 @@ def _latin(run: re.Match[str]) -> Iterator[_Term]:
         yield _Term(whole, start, end)
         yield _Term(measure[1], start, start + len(measure[1]))
         return
-    for word in dict.fromkeys(_forms(run[0])):
+    for place, word in enumerate(dict.fromkeys(_forms(run[0]))):
         if word and word not in _STOP:
-            yield _Term(word, start, end)
+            yield _Term(word, start, end, part=place > 0)
 
 
 def _forms(identifier: str) -> Iterator[str]:

@@ -102,6 +102,25 @@ def test_a_question_finds_the_other_language_through_the_glossary(searcher: Sear
     assert LEXICAL in {rank.list for rank in hit.ranks}
 
 
+def test_the_words_inside_an_identifier_are_not_translated(store: QdrantStore) -> None:
+    asked: list[str] = []
+
+    class Spy:
+        def expand(self, text: str, to: Lang) -> list[str]:
+            asked.append(text)
+            return []
+
+    Searcher(store, {DENSE: FakeEmbedder()}, glossary=Spy()).search(
+        Query(text="set VLLM_CPU_KVCACHE_SPACE --kv-cache-dtype")
+    )
+    assert not [text for text in asked if "CACHE" in text or "cache" in text]
+
+
+def test_a_bare_identifier_finds_who_has_it_first(searcher: Searcher) -> None:
+    hits = searcher.search(Query(text="vllm_cpu_kvcache_space"))
+    assert [hit.source.id for hit in hits][:1] == [NEW.id]
+
+
 def test_candidates_of_both_languages_are_kept(searcher: Searcher) -> None:
     assert {hit.chunk.lang for hit in searcher.search(Query(text="前缀缓存 hashing"))} == {"zh", "en"}
 

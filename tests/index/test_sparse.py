@@ -117,6 +117,11 @@ def test_titles_and_headings_count() -> None:
     assert score(document_vector(chunk("默认 32", context="vLLM Router > 参数")), query_vector("router")) > 0
 
 
+def test_parts_of_an_identifier_count_less_than_the_whole() -> None:
+    whole, part = document_vector(chunk("`VLLM_USE_V1`")), document_vector(chunk("vllm use v1 vllm use v1"))
+    assert score(whole, query_vector("VLLM_USE_V1")) > score(part, query_vector("VLLM_USE_V1")) > 0
+
+
 def test_added_words_weigh_less_and_never_change_the_questions_own() -> None:
     vector = dict(zip(*query_vector("prefix caching", ["前缀缓存", "caching"], added_weight=0.5), strict=True))
     plain = query_vector("prefix caching").indices
