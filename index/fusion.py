@@ -17,6 +17,7 @@ import numpy as np
 from index.embed import CROSS, DENSE
 from index.points import LEXICAL
 from index.store import Found
+from kb.types import Chunk
 
 _FEW = 8  # candidates; fewer are too few to standardise by themselves
 _FLAT = 1e-6  # scores that differ by less than single precision keeps are equal
@@ -36,7 +37,7 @@ class FusionWeights:
     dense: Mapping[str, float]
     translated: float = 0.8
     beside: float = 0.2
-    depth: int = 50
+    depth: int = 40
 
 
 PACKAGED = FusionWeights(lexical=7.0, dense={DENSE: 1.0, CROSS: 0.75})
@@ -75,14 +76,13 @@ def fuse(legs: Sequence[Leg], weights: FusionWeights) -> list[Fused]:
         pooled = [found.score for other in legs if other.name == leg.name for found in other.found]
         parts = _lexical(leg, pooled, weights) if leg.name == LEXICAL else _dense(leg, pooled, weights)
         for place, (found, part) in enumerate(zip(leg.found, parts, strict=True), start=1):
-            candidates[found.chunk.id] = found
-            scores[found.chunk.id] += part
-            places[found.chunk.id].append(Place(leg.name, place, found.score))
-    fused = [
-        Fused(found, scores[key] + weights.beside * _beside(found, scores), tuple(places[key]))
-        for key, found in candidates.items()
-    ]
-    return sorted(fused, key=lambda one: (-one.score, one.found.chunk.id))
+            key = found.chunk.id
+            candidates[key] = found
+            scores[key] += part
+            places[key].append(Place(leg.name, place, found.score))
+    lent = {key: weights.beside * _beside(found.chunk, scores) for key, found in candidates.items()}
+    order = sorted(candidates, key=lambda key: (-scores[key] - lent[key], key))
+    return [Fused(candidates[key], scores[key] + lent[key], tuple(places[key])) for key in order]
 
 
 def _lexical(leg: Leg, pooled: Sequence[float], weights: FusionWeights) -> list[float]:
@@ -102,5 +102,5 @@ def _dense(leg: Leg, pooled: Sequence[float], weights: FusionWeights) -> list[fl
     return [factor * (score - lowest) for score in own]
 
 
-def _beside(found: Found, scores: Mapping[str, float]) -> float:
-    return sum(scores.get(chunk_id, 0.0) for chunk_id in (found.chunk.previous_id, found.chunk.next_id) if chunk_id)
+def _beside(chunk: Chunk, scores: Mapping[str, float]) -> float:
+    return scores.get(chunk.previous_id or "", 0.0) + scores.get(chunk.next_id or "", 0.0)
