@@ -66,7 +66,7 @@ def open_cross_embedder(settings: Settings, cache_db: Path | None) -> Embedder |
     """The second, naturally cross-lingual embedder; None where its package is not installed, or where the settings
     name an embedder of their own, which is then trusted to know both languages."""
     from index.packaged import CrossLingualEmbedder
-    from kb.weights import USE_MULTILINGUAL
+    from kb.carriers import USE_MULTILINGUAL
 
     if settings.embed.base_url or settings.embed.model != "packaged" or USE_MULTILINGUAL.carrier is None:
         return None

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.embed import check_lengths, normalised
-from kb import e5, weights
+from kb import carriers, e5, weights
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -38,7 +38,7 @@ class PackagedEmbedder:
     """
 
     fingerprint = (
-        f"multilingual-e5-small@{weights.E5_SMALL.carriers[0].files['e5-small-q4.bin'].sha256[:12]}"
+        f"multilingual-e5-small@{carriers.E5_SMALL.carriers[0].files['e5-small-q4.bin'].sha256[:12]}"
         f" query={e5.QUERY_PREFIX!r} document={e5.PASSAGE_PREFIX!r} mean normalised"
     )
     dimension = e5.DIMENSION
@@ -107,7 +107,7 @@ class CrossLingualEmbedder:
     """
 
     fingerprint = (
-        f"use-multilingual-3@{weights.USE_MULTILINGUAL.carriers[0].files['weights.npz'].sha256[:12]} normalised"
+        f"use-multilingual-3@{carriers.USE_MULTILINGUAL.carriers[0].files['weights.npz'].sha256[:12]} normalised"
     )
     dimension = 512
     max_tokens = 1 << 20

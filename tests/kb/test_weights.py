@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from kb import e5, weights
+from kb.carriers import Carrier, File, Weights
 from kb.errors import MissingDependency
-from kb.weights import Carrier, File, Weights
 
 PARTS = {"part1": b"first half, ", "part2": b"second half"}
 
