@@ -1,7 +1,7 @@
 """Model weights that packages carry: found without importing them, checked by hash, prepared once in a cache.
 
-Carriers (`kb/carriers.py`) are small publishers: their bytes are checked against known hashes, a second source stands in
-where there is one, and a missing carrier gives a message with the remedies. A prepared folder is written beside its
+Carriers (`kb/carriers.py`) are small publishers: their bytes are checked against known hashes, a second source stands
+in where there is one, and a missing carrier gives a message with the remedies. A prepared folder is written beside its
 place and moved there whole; its marker lists every file, so that later loads only look at sizes.
 """
 
