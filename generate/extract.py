@@ -23,12 +23,13 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 MOST = 4  # quotes in an answer
 # What the share of the question that is named counts: in the passage, around it, and in its whole chunk; then what the
 # chunk's place in the search counts, its share of the best score, and the passage's meaning. Fitted: docs/answers.md.
-_OWN, _NEAR, _WIDE = 0.9, 0.35, 0.35
-_PLACE, _SHARE, _SIMILAR = 0.25, 0.15, 0.4
+_OWN, _NEAR, _WIDE = 0.6, 0.3, 0.35
+_PLACE, _SHARE, _SIMILAR = 0.25, 0.18, 0.3
 _LOOKED_AT = 60  # passages, best first
-_ENOUGH = 0.8  # a further quote must score this share of the best one …
+_ENOUGH = 0.75  # a further quote must score this share of the best one …
+_LEAST_OWN = 0.3  # … and name this share of what the best one names itself …
 _NEW = 0.15  # … after a credit, up to this, for the share of the question that only it covers
-_LONGEST = 420  # columns of a quote that grows beyond its sentence; a hanzi takes two
+_LONGEST = 560  # columns of a quote that grows beyond its sentence; a hanzi takes two
 _BESIDE = 0.5
 _SAME = 0.6  # quotes that share this much of the shorter one's words say the same
 
@@ -49,6 +50,7 @@ _POINTS_BACK = re.compile(
     r"否则|但|而|它|即|也就是|换言之)"
 )
 _OPENS = re.compile(r"[:：]\W*$")
+_LINK = re.compile(r"https?://|^\[\d+\]")
 _NUMBER = re.compile(r"\d[\d,.]*")
 _NAME = re.compile(r"`[^`]+`|--\w[\w-]+|\b\w+_\w+|\b[A-Z][a-z]+[A-Z]\w+")
 
@@ -105,24 +107,39 @@ def read(
 
 
 def select(reading: Reading) -> list[Scored]:
-    """The quotes of the answer, best first: few, each with something of its own."""
+    """The quotes of the answer, best first: few, each with something of its own.
+
+    A question that names several versions gets the best quote of each, however alike they are.
+    """
     order = _in_order(reading.scored)
-    chosen: list[Scored] = []
+    chosen = [_grown(one, order[one.passage.hit.chunk.id]) for one in _of_versions(reading)]
     for one in reading.scored[:_LOOKED_AT]:
-        if any(_redundant(one.passage.quote, other.passage.quote) for other in chosen):
-            continue
-        if chosen and not _worth_adding(one, chosen, reading):
-            continue
-        chosen.append(_grown(one, order[one.passage.hit.chunk.id]))
         if len(chosen) == MOST:
             break
+        if any(_redundant(one.passage.quote, other.passage.quote) for other in chosen):
+            continue
+        if not chosen or _worth_adding(one, chosen, reading):
+            chosen.append(_grown(one, order[one.passage.hit.chunk.id]))
     return chosen
 
 
+def _of_versions(reading: Reading) -> list[Scored]:
+    versions = reading.question.versions
+    if len(versions) < 2:
+        return []
+    sources = {
+        version: [one for one in reading.scored if one.passage.hit.source.version == version] for version in versions
+    }
+    return [found[0] for found in sources.values() if found][:MOST]
+
+
 def _worth_adding(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bool:
+    if reading.coverage(one.own) < _LEAST_OWN * max(reading.coverage(other.own) for other in chosen):
+        return False
     covered: frozenset[int] = frozenset().union(*(other.own for other in chosen))
     adds = reading.coverage(one.own - covered)
-    return one.score + min(adds, _NEW) >= _ENOUGH * chosen[0].score
+    best = max(other.score for other in chosen)
+    return one.score + min(adds, _NEW) >= _ENOUGH * best
 
 
 def _in_order(scored: Sequence[Scored]) -> Mapping[str, list[Scored]]:
@@ -201,10 +218,25 @@ def _suits(question: Question, passage: Passage) -> float:
     if Want.MANNER in question.wants:
         bonus += 0.10 * bool(_MANNER.search(quote))
     if Want.MEANING in question.wants:
-        bonus += 0.06 * bool(_MEANING.search(quote))
+        bonus += 0.06 * bool(_MEANING.search(quote)) + 0.25 * _defines(question, quote)
     if question.versions and passage.hit.source.version:
         bonus += 0.2 * any(passage.hit.source.version.startswith(version) for version in question.versions)
     return bonus
+
+
+def _defines(question: Question, quote: str) -> bool:
+    """Whether the quote opens with a concept of the question and goes on to say what it is."""
+    opening = fold(quote[:120]).text.casefold()
+    names = {
+        fold(name).text.casefold()
+        for concept in question.concepts
+        for name in (concept.term.names("und") if concept.term else (concept.surface,))
+    }
+    found = (
+        re.match(rf"\W*{re.escape(name)}.{{0,40}}?(?:是|指|称|为|：|:| is | are | means | refers )", opening)
+        for name in names
+    )
+    return any(found)
 
 
 def _shape(passage: Passage) -> float:
@@ -224,6 +256,8 @@ def _shape(passage: Passage) -> float:
         factor *= 0.8
     if passage.form == "code":
         factor *= 0.85
+    if _LINK.search(quote):
+        factor *= 0.8
     return factor
 
 

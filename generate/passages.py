@@ -8,12 +8,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kb.text import HAN, sentences, stable_id
-from kb.types import Evidence, Hit, Locator, Role
+from kb.types import Evidence, Hit, Locator, Page, Role
 
 Form = Literal["prose", "row", "code"]
 
 _FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*(?P=mark)[`~]*[ \t]*$|\Z)", re.M | re.S)
 _LEAD = re.compile(r"(?:\s|[-*+•◦▪](?=\s)|\d{1,2}[.)、](?=\s|[^\d])|>|\[[ xX]\](?=\s))*")
+_ITEM_NUMBER = re.compile(r"[：:；;，,、]\s*\d{1,2}\.$")
+_NEXT_ITEM = re.compile(r"[ \t]*\d{1,2}[.、)）]")
+_LABEL = re.compile(r"[^：:\n]{1,8}[：:]")
+_GOES_ON = re.compile(rf"\n[ \t]*(?![•\-*+>|#]|[^：:\n]{{1,8}}[：:])(?:{HAN.pattern}|[a-z_（(])")
+_LONGEST = 200  # characters that wrapped lines are joined to
+_LEAST = 12  # characters; a shorter line is a title or a label, not a sentence that was wrapped
 _RULE_ROW = re.compile(r"[\s|:\-+=]+")
 _HEADING = re.compile(r"#{1,6}\s")
 _DIRECTIVE = re.compile(r"(?:```|~~~|:::|!!!|\?\?\?|\$\$$|-{3,}$|\*{3,}$|<!--)")
@@ -79,10 +85,13 @@ def passages(hits: Sequence[Hit]) -> list[Passage]:
 
 def _of_hit(hit: Hit) -> Iterator[Passage]:
     text = hit.chunk.text
+    fences = list(_FENCE.finditer(text))
     if hit.chunk.role is Role.SPEECH:
         spans: Iterator[tuple[int, int, Form]] = _speech(text)
+    elif hit.chunk.role is Role.CODE and not fences and isinstance(hit.chunk.spans[0].locator, Page):
+        spans = _lines(text, 0, len(text), "code")
     else:
-        spans = _written(text, code=hit.chunk.role is Role.CODE)
+        spans = _written(text, fences)
     header = ""
     for start, end, form in spans:
         line = text[start:end]
@@ -101,12 +110,9 @@ def _is_located(hit: Hit, start: int, end: int) -> bool:
     return any(span.start < end and span.end > start for span in hit.chunk.spans)
 
 
-def _written(text: str, *, code: bool) -> Iterator[tuple[int, int, Form]]:
-    if code:
-        yield from _lines(text, 0, len(text), "code")
-        return
+def _written(text: str, fences: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, Form]]:
     at = 0
-    for fence in _FENCE.finditer(text):
+    for fence in fences:
         yield from _prose(text, at, fence.start())
         yield from _lines(text, fence.start(), fence.end(), "code")
         at = fence.end()
@@ -114,16 +120,41 @@ def _written(text: str, *, code: bool) -> Iterator[tuple[int, int, Form]]:
 
 
 def _prose(text: str, start: int, end: int) -> Iterator[tuple[int, int, Form]]:
-    for left, right in sentences(text[start:end]):
-        left, right = start + left, start + right
+    for left, right in _whole(text, start, end):
         line_start = text.rfind("\n", 0, left) + 1
         if text[line_start:left].strip() == "" and text[left] == "|":
             yield from _lines(text, left, right, "row")
             continue
-        left += len(_LEAD.match(text[left:right])[0])  # type: ignore[index]  # it matches the empty string, too
         fragment = text[left:right]
-        if not _HEADING.match(fragment) and not _DIRECTIVE.match(fragment) and any(map(str.isalnum, fragment)):
+        if _HEADING.match(fragment) or _DIRECTIVE.match(fragment):
+            continue
+        left += len(_LEAD.match(fragment)[0])  # type: ignore[index]  # it matches the empty string, too
+        if any(map(str.isalnum, text[left:right])):
             yield left, right, "prose"
+
+
+def _whole(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Sentences, put together again where a line of a slide or the number of an item was taken for a whole one."""
+    held: int | None = None
+    for left, right in sentences(text[start:end]):
+        left, right = start + left, start + right
+        first = left if held is None else held
+        if _is_broken_off(text[first:right], text[right:end]):
+            held = first
+            continue
+        held = None
+        yield first, right
+    if held is not None:
+        yield held, end - (len(text[held:end]) - len(text[held:end].rstrip()))
+
+
+def _is_broken_off(fragment: str, rest: str) -> bool:
+    """Whether the sentence goes on: after the number of an item inside it, or over a break between two hanzi."""
+    if _ITEM_NUMBER.search(fragment) or (fragment.endswith(("；", ";")) and _NEXT_ITEM.match(rest)):
+        return True
+    last = fragment.rsplit("\n", 1)[-1]
+    is_prose = not _HEADING.match(fragment) and not _LABEL.match(last) and _LEAST < len(fragment) < _LONGEST
+    return is_prose and bool(HAN.match(last[-1:]) and _GOES_ON.match(rest))
 
 
 def _lines(text: str, start: int, end: int, form: Form) -> Iterator[tuple[int, int, Form]]:

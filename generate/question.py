@@ -134,9 +134,10 @@ def _surface(token: str, text: str) -> str:
 
 
 def _word_class(token: str, classes: Mapping[str, str]) -> str:
+    """Its class in the sentence; that of a part of a longer word is looked up by itself."""
     if token in _word_list("kinds.txt"):
         return ""
-    return next((kind for word, kind in classes.items() if token in word), "")
+    return classes.get(token) or _word_classes(token).get(token, "")
 
 
 def _hanzi_weight(token: str, kind: str) -> float:

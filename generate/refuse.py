@@ -11,12 +11,14 @@ from generate.cite import cite
 from generate.extract import Reading, Scored
 from generate.quantity import quantities
 from generate.question import Concept, Question
+from index.embed import CROSS
 from kb.types import Lang, Refusal
 
 Mentioned = Callable[[str], bool]
 """Whether a word stands anywhere in the corpus."""
 
 _NEAREST = 3
+_MIDDLING = 0.4  # cosine of the Universal Sentence Encoder between a question of the field and its best passage
 _PROBES = 8  # words that are looked up in the whole corpus, the weightiest first
 
 
@@ -24,17 +26,19 @@ _PROBES = 8  # words that are looked up in the whole corpus, the weightiest firs
 class Calibration:
     """A logistic model of "these quotes answer the question", over the signals of `Strength`.
 
-    Fitted on the development questions (docs/answers.md), kept as data; `fingerprint` goes into every answer's recipe.
+    Fitted on development questions and on forty that are off topic (docs/answers.md), kept as data; `fingerprint` goes
+    into every answer's recipe.
     """
 
-    own: float = 0.43
-    wide: float = 0.96
-    names: float = 1.78
-    unit: float = 3.93
-    absent_names: float = -11.7
-    absent_words: float = -8.9
-    bias: float = -4.13
-    threshold: float = 0.53  # refuse below this probability
+    own: float = 0.53
+    wide: float = 1.48
+    names: float = 1.38
+    unit: float = 3.52
+    absent_names: float = -10.3
+    absent_words: float = -8.4
+    bias: float = -4.04
+    least_meaning: float = 0.18  # a question whose best passage means less to it speaks of another field
+    threshold: float = 0.46  # refuse below this probability
     threshold_generated: float = 0.1  # … when a model writes, which understands more and is verified afterwards
 
     @property
@@ -50,13 +54,14 @@ class Strength:
     wide: float  # … that the best quote's chunk and title name
     names: float  # of the question's names and numbers alone: the share that one chunk holds together
     unit: float  # 1 unless a number with a certain unit is asked for and no quote has one
+    meaning: float  # best cosine of the list that is at home in both languages; where there is none, a middling one
     absent_names: float  # … in proper names, identifiers and numbers that stand nowhere in the corpus
     absent_words: float  # … in other nouns that stand nowhere in the corpus
     missing: tuple[str, ...]  # what stands nowhere in the corpus, as the question spells it
     missing_flags: tuple[str, ...]  # flags and variables that no hit spells out
 
     def probability(self, calibration: Calibration) -> float:
-        if self.missing_flags:
+        if self.missing_flags or not self.own or self.meaning < calibration.least_meaning:
             return 0.0
         logit = calibration.bias + sum(
             getattr(calibration, signal) * getattr(self, signal)
@@ -79,6 +84,7 @@ def measure(reading: Reading, chosen: Sequence[Scored], mentioned: Mentioned) ->
         wide=max((reading.coverage(one.wide) for one in chosen), default=0.0),
         names=_names_together(reading),
         unit=_has_unit(question, chosen),
+        meaning=_meaning(reading),
         absent_names=sum(weight[concept] for concept in absent if concept.named),
         absent_words=sum(weight[concept] for concept in absent if not concept.named),
         missing=tuple(concept.surface for concept in absent),
@@ -92,6 +98,11 @@ def _names_together(reading: Reading) -> float:
         return 1.0
     held = max((reading.coverage(one.wide & names) for one in reading.scored), default=0.0)
     return held / reading.coverage(names)
+
+
+def _meaning(reading: Reading) -> float:
+    ranks = [rank for one in reading.scored for rank in one.passage.hit.ranks]
+    return max((rank.score for rank in ranks if rank.list == CROSS), default=_MIDDLING)
 
 
 def _has_unit(question: Question, chosen: Sequence[Scored]) -> float:

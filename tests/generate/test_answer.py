@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -88,6 +89,16 @@ def test_p2_23_what_the_corpus_does_not_hold_is_refused_in_the_questions_languag
     assert missing in answer.refused.reason
     assert answer.refused.nearest
     assert ("资料" in answer.text) == (answer.lang == "zh")
+
+
+OFF_TOPIC = (Path(__file__).parent / "off_topic.txt").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("question", OFF_TOPIC)
+def test_part2_24_questions_of_another_field_are_refused(search: Searcher, question: str) -> None:
+    answer = Answerer(search.search).ask(question)
+    sound(answer)
+    assert answer.refused is not None
 
 
 def test_nothing_found_is_a_refusal_without_evidence() -> None:

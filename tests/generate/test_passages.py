@@ -49,6 +49,17 @@ def test_captions_without_punctuation_are_joined_to_a_readable_length() -> None:
     assert "\n".join(found) == cues
 
 
+def test_an_enumeration_inside_a_sentence_and_a_wrapped_line_stay_whole() -> None:
+    slide = (
+        "缺点：1. 重复问题；2. 效果差\n"
+        "通过在每个时间步保留最可能\n的候选词来降低丢失潜在的\n高概率序列的风险。"
+    )
+    assert [p.quote for p in passages([hit(slide)])] == [
+        "缺点：1. 重复问题；2. 效果差",
+        "通过在每个时间步保留最可能\n的候选词来降低丢失潜在的\n高概率序列的风险。",
+    ]
+
+
 def test_text_that_two_chunks_share_is_given_once() -> None:
     assert len(passages([hit("The same sentence."), hit("The same sentence.")])) == 1
 
