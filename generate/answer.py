@@ -7,8 +7,9 @@ from functools import cache
 
 from generate import prompts
 from generate.cite import Numbered, Statement, number
-from generate.extract import Reading, Scored, Similarity, inflected, read, select, stems
+from generate.extract import Reading, Scored, Similarity, read, select
 from generate.llm import LanguageModel
+from generate.naming import inflected, stems
 from generate.passages import passages
 from generate.question import analyse
 from generate.refuse import Calibration, Strength, measure, refusal

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from generate.ledger import Ledger, Quote, Slide
+from generate.ledger import Ledger
 from generate.question import content_terms
+from generate.quotes import Quote, Slide
 from kb.glossary import load_glossary
 from kb.text import HAN
 from kb.types import Frozen, Outline, Role, Section

@@ -10,7 +10,8 @@ import yaml
 
 from generate import markdown
 from generate.draft import Draft, Figure, Part, Written
-from generate.ledger import Ledger, Quote
+from generate.ledger import Ledger
+from generate.quotes import Quote
 from generate.wording import Wording, wording
 from kb.types import Flag, Lang, Locator, Mark, Page, Role, Source, Time, clock
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
-import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from generate.fitness import readability, suits
+from generate.naming import aliases, named, rarity_weights
 from generate.passages import Passage
-from generate.question import Concept, Question, Want
-from index.sparse import terms
-from kb.glossary import Term, load_glossary
+from generate.question import Concept, Question
 from kb.text import HAN, fold
 from kb.types import Hit
 
@@ -33,26 +31,11 @@ _LONGEST = 560  # columns of a quote that grows beyond its sentence; a hanzi tak
 _BESIDE = 0.5
 _SAME = 0.6  # quotes that share this much of the shorter one's words say the same
 
-_REASON = re.compile(
-    r"因为|由于|所以|因此|导致|从而|原因|以便|避免|否则|because|due to|since\b|so that|therefore|thus|hence|cause"
-    r"|reason|in order|as a result|to avoid",
-    re.IGNORECASE,
-)
-_MANNER = re.compile(
-    r"--\w|可以通过|通过|使用|设置|启用|开启|set(?:ting)?\b|use\b|using\b|enable|by \w+ing|pass\b|run\b|add\b",
-    re.IGNORECASE,
-)
-_MEANING = re.compile(
-    r"是指|即|指的是|称为|定义|表示|意味着|：|is an?\b|are\b|means?\b|refers? to|i\.e\.|called", re.IGNORECASE
-)
 _POINTS_BACK = re.compile(
     r"[*_`]*(?:This|It|These|Those|That|They|Thus|So|Therefore|Hence|Such|Here|Otherwise|However|But|e\.g\.|i\.e\.|这|该|此|其|因此|所以|从而|"
     r"否则|但|而|它|即|也就是|换言之)"
 )
 _OPENS = re.compile(r"[:：]\W*$")
-_LINK = re.compile(r"https?://|^\[\d+\]")
-_NUMBER = re.compile(r"\d[\d,.]*")
-_NAME = re.compile(r"`[^`]+`|--\w[\w-]+|\b\w+_\w+|\b[A-Z][a-z]+[A-Z]\w+")
 
 
 @dataclass(frozen=True)
@@ -83,16 +66,16 @@ def read(
     question: Question, passages: Sequence[Passage], hits: Sequence[Hit], similarity: Similarity | None = None
 ) -> Reading:
     """Score every passage. With `similarity`, the best by words are held against the question by meaning as well."""
-    words = _aliases(question, hits)
-    in_chunk = {hit.chunk.id: _named(question, words, f"{hit.source.title}\n{hit.chunk.full_text}") for hit in hits}
-    weights = _weights(question, list(in_chunk.values()))
+    words = aliases(question, hits)
+    in_chunk = {hit.chunk.id: named(question, words, f"{hit.source.title}\n{hit.chunk.full_text}") for hit in hits}
+    weights = rarity_weights(question, list(in_chunk.values()))
     top = max((hit.score for hit in hits), default=0.0)
     place = {hit.chunk.id: rank for rank, hit in enumerate(hits)}
     scored = []
     for passage in passages:
         chunk = passage.hit.chunk
-        own = _named(question, words, passage.quote)
-        near = own | _named(question, words, passage.around)
+        own = named(question, words, passage.quote)
+        near = own | named(question, words, passage.around)
         wide = in_chunk[chunk.id]
         score = _score(question, passage, weights, own, near, wide)
         score += _PLACE / (1 + 0.3 * place[chunk.id]) + (_SHARE * passage.hit.score / top if top > 0 else 0)
@@ -188,9 +171,9 @@ def _score(
         _OWN * sum(weights[n] for n in own)
         + _NEAR * sum(weights[n] for n in near)
         + _WIDE * sum(weights[n] for n in wide)
-        + _suits(question, passage)
+        + suits(question, passage)
     )
-    return score * _shape(passage)
+    return score * readability(passage)
 
 
 def _beside(scored: Sequence[Scored]) -> list[Scored]:
@@ -203,62 +186,6 @@ def _beside(scored: Sequence[Scored]) -> list[Scored]:
         )
         lifted.append(replace(one, score=one.score + _BESIDE * max(0.0, best - one.score)))
     return lifted
-
-
-def _suits(question: Question, passage: Passage) -> float:
-    """Whether the passage holds the kind of thing that is asked for, beyond what the question already says."""
-    quote, asked = passage.quote, question.text
-    bonus = 0.0
-    if Want.NUMBER in question.wants:
-        bonus += 0.18 * any(number not in asked for number in _NUMBER.findall(quote))
-    if Want.NAME in question.wants:
-        bonus += 0.18 * any(name.strip("`") not in asked for name in _NAME.findall(quote))
-    if Want.REASON in question.wants:
-        bonus += 0.12 * bool(_REASON.search(quote))
-    if Want.MANNER in question.wants:
-        bonus += 0.10 * bool(_MANNER.search(quote))
-    if Want.MEANING in question.wants:
-        bonus += 0.06 * bool(_MEANING.search(quote)) + 0.25 * _defines(question, quote)
-    if question.versions and passage.hit.source.version:
-        bonus += 0.2 * any(passage.hit.source.version.startswith(version) for version in question.versions)
-    return bonus
-
-
-def _defines(question: Question, quote: str) -> bool:
-    """Whether the quote opens with a concept of the question and goes on to say what it is."""
-    opening = fold(quote[:120]).text.casefold()
-    names = {
-        fold(name).text.casefold()
-        for concept in question.concepts
-        for name in (concept.term.names("und") if concept.term else (concept.surface,))
-    }
-    found = (
-        re.match(rf"\W*{re.escape(name)}.{{0,40}}?(?:是|指|称|为|：|:| is | are | means | refers )", opening)
-        for name in names
-    )
-    return any(found)
-
-
-def _shape(passage: Passage) -> float:
-    """How readable the quote is on its own."""
-    quote = passage.quote
-    width = len(quote) + len(HAN.findall(quote))
-    factor = 1.0
-    if width < 16:
-        factor *= 0.6
-    elif width < 30:
-        factor *= 0.85
-    elif width > 500:
-        factor *= 0.8
-    if quote.rstrip("*_ ").endswith(("?", "？")):
-        factor *= 0.6
-    if quote.rstrip("*_ ").endswith((":", "：")):
-        factor *= 0.8
-    if passage.form == "code":
-        factor *= 0.85
-    if _LINK.search(quote):
-        factor *= 0.8
-    return factor
 
 
 def _by_meaning(question: Question, scored: Sequence[Scored], similarity: Similarity) -> list[Scored]:
@@ -282,69 +209,3 @@ def _redundant(left: str, right: str) -> bool:
 def _bigrams(text: str) -> frozenset[str]:
     folded = fold(text).text.casefold()
     return frozenset(folded[at : at + 2] for at in range(len(folded) - 1))
-
-
-# --- which concepts a text names ---------------------------------------------------------------------------------
-
-
-def _aliases(question: Question, hits: Sequence[Hit]) -> Mapping[str, frozenset[str]]:
-    """For each concept's name, the stems that stand for it: its own, and where no hit has that, near spellings."""
-    vocabulary = frozenset().union(*(stems(hit.chunk.full_text) for hit in hits)) if hits else frozenset()
-    words = {}
-    for concept in question.concepts:
-        stem = _stem(concept.name)
-        words[concept.name] = frozenset({stem})
-        if concept.term is None and stem not in vocabulary and len(stem) >= 4 and stem.isalpha() and stem.isascii():
-            words[concept.name] |= _near(stem, vocabulary)
-    return words
-
-
-def _near(stem: str, vocabulary: frozenset[str]) -> frozenset[str]:
-    """Words of `vocabulary` that `stem` may be a slip of: alike, or with letters swapped."""
-    swapped = {word for word in vocabulary if word[:1] == stem[0] and sorted(word) == sorted(stem)}
-    alike = difflib.get_close_matches(stem, vocabulary, n=2, cutoff=0.8) if len(stem) >= 5 else []
-    return frozenset(swapped.union(alike))
-
-
-def _named(question: Question, words: Mapping[str, frozenset[str]], text: str) -> frozenset[int]:
-    said, known = stems(text), _glossary_terms(text)
-    return frozenset(
-        number
-        for number, concept in enumerate(question.concepts)
-        if (concept.term in known if concept.term else words[concept.name] & said)
-    )
-
-
-def _weights(question: Question, named: Sequence[frozenset[int]]) -> tuple[float, ...]:
-    """Prior weight times rarity among the hits; a concept that no hit names counts as rare as one hit's."""
-    raw = []
-    for number, concept in enumerate(question.concepts):
-        frequency = max(1, sum(number in one for one in named))
-        raw.append(concept.weight * math.log(1.5 + len(named) / frequency))
-    total = sum(raw) or 1.0
-    return tuple(weight / total for weight in raw)
-
-
-@lru_cache(maxsize=8192)
-def stems(text: str) -> frozenset[str]:
-    """The terms of `text`, English ones without their endings."""
-    return frozenset(_stem(term) for term in terms(text))
-
-
-@lru_cache(maxsize=8192)
-def _glossary_terms(text: str) -> frozenset[Term]:
-    return frozenset(load_glossary().find(text))
-
-
-def _stem(word: str) -> str:
-    """English endings off: enough to meet `caching`, `cached` and `caches` in `cach`."""
-    if not word.isascii() or not word.isalpha() or len(word) < 4:
-        return word
-    word = re.sub(r"(?<=\w{3})(?:ings?|ed|es|s|ly|e)$", "", word)
-    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sl" else word
-
-
-def inflected(word: str) -> str:
-    """A query that finds an English word in its other forms, too."""
-    stem = _stem(word)
-    return " ".join([word, stem, f"{stem}e", f"{stem}s", f"{stem}ed", f"{stem}ing"]) if stem.isascii() else word

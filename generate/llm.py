@@ -9,18 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-import tenacity
-
 from kb.errors import GenerationFailed, Truncated
 from kb.settings import LLMSettings
 
 if TYPE_CHECKING:
+    import tenacity
     from llama_index.core.llms import LLM
 
 Schema = Mapping[str, object]
 
 _ATTEMPTS = 3
-_BACKOFF = tenacity.wait_exponential(multiplier=0.5, max=8) + tenacity.wait_random(0, 1)  # seconds
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class ChatModel:
         wait: pause between attempts, growing; a test passes `tenacity.wait_none()`.
     """
 
-    def __init__(self, llm: LLM, settings: LLMSettings, *, wait: tenacity.wait.WaitBaseT = _BACKOFF) -> None:
+    def __init__(self, llm: LLM, settings: LLMSettings, *, wait: tenacity.wait.wait_base | None = None) -> None:
         self._llm = llm
         self._settings = settings
         self._wait = wait
@@ -88,10 +86,12 @@ class ChatModel:
 
     def complete(self, message: Message, *, schema: Schema | None = None) -> str:
         import openai
+        import tenacity
 
+        backoff = tenacity.wait_exponential(multiplier=0.5, max=8) + tenacity.wait_random(0, 1)  # seconds
         retrying = tenacity.Retrying(
             stop=tenacity.stop_after_attempt(_ATTEMPTS),
-            wait=self._wait,
+            wait=self._wait or backoff,
             retry=tenacity.retry_if_exception(_is_transient),
             reraise=True,
         )

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from generate.ledger import Ledger, Quote
+from generate.ledger import Ledger
 from generate.question import content_terms
+from generate.quotes import Quote
 from generate.wording import Wording, wording
 from kb.glossary import load_glossary
 from kb.text import HAN

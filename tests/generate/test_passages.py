@@ -50,10 +50,7 @@ def test_captions_without_punctuation_are_joined_to_a_readable_length() -> None:
 
 
 def test_an_enumeration_inside_a_sentence_and_a_wrapped_line_stay_whole() -> None:
-    slide = (
-        "缺点：1. 重复问题；2. 效果差\n"
-        "通过在每个时间步保留最可能\n的候选词来降低丢失潜在的\n高概率序列的风险。"
-    )
+    slide = "缺点：1. 重复问题；2. 效果差\n通过在每个时间步保留最可能\n的候选词来降低丢失潜在的\n高概率序列的风险。"
     assert [p.quote for p in passages([hit(slide)])] == [
         "缺点：1. 重复问题；2. 效果差",
         "通过在每个时间步保留最可能\n的候选词来降低丢失潜在的\n高概率序列的风险。",

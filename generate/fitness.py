@@ -1,0 +1,81 @@
+"""Whether a passage is the kind of answer that a question wants, and reads on its own."""
+
+from __future__ import annotations
+
+import re
+
+from generate.passages import Passage
+from generate.question import Question, Want
+from kb.text import HAN, fold
+
+_REASON = re.compile(
+    r"因为|由于|所以|因此|导致|从而|原因|以便|避免|否则|because|due to|since\b|so that|therefore|thus|hence|cause"
+    r"|reason|in order|as a result|to avoid",
+    re.IGNORECASE,
+)
+_MANNER = re.compile(
+    r"--\w|可以通过|通过|使用|设置|启用|开启|set(?:ting)?\b|use\b|using\b|enable|by \w+ing|pass\b|run\b|add\b",
+    re.IGNORECASE,
+)
+_MEANING = re.compile(
+    r"是指|即|指的是|称为|定义|表示|意味着|：|is an?\b|are\b|means?\b|refers? to|i\.e\.|called", re.IGNORECASE
+)
+_LINK = re.compile(r"https?://|^\[\d+\]")
+_NUMBER = re.compile(r"\d[\d,.]*")
+_NAME = re.compile(r"`[^`]+`|--\w[\w-]+|\b\w+_\w+|\b[A-Z][a-z]+[A-Z]\w+")
+
+
+def suits(question: Question, passage: Passage) -> float:
+    """Whether the passage holds the kind of thing that is asked for, beyond what the question already says."""
+    quote, asked = passage.quote, question.text
+    bonus = 0.0
+    if Want.NUMBER in question.wants:
+        bonus += 0.18 * any(number not in asked for number in _NUMBER.findall(quote))
+    if Want.NAME in question.wants:
+        bonus += 0.18 * any(name.strip("`") not in asked for name in _NAME.findall(quote))
+    if Want.REASON in question.wants:
+        bonus += 0.12 * bool(_REASON.search(quote))
+    if Want.MANNER in question.wants:
+        bonus += 0.10 * bool(_MANNER.search(quote))
+    if Want.MEANING in question.wants:
+        bonus += 0.06 * bool(_MEANING.search(quote)) + 0.25 * _defines(question, quote)
+    if question.versions and passage.hit.source.version:
+        bonus += 0.2 * any(passage.hit.source.version.startswith(version) for version in question.versions)
+    return bonus
+
+
+def _defines(question: Question, quote: str) -> bool:
+    """Whether the quote opens with a concept of the question and goes on to say what it is."""
+    opening = fold(quote[:120]).text.casefold()
+    names = {
+        fold(name).text.casefold()
+        for concept in question.concepts
+        for name in (concept.term.names("und") if concept.term else (concept.surface,))
+    }
+    found = (
+        re.match(rf"\W*{re.escape(name)}.{{0,40}}?(?:是|指|称|为|：|:| is | are | means | refers )", opening)
+        for name in names
+    )
+    return any(found)
+
+
+def readability(passage: Passage) -> float:
+    """How readable the quote is on its own."""
+    quote = passage.quote
+    width = len(quote) + len(HAN.findall(quote))
+    factor = 1.0
+    if width < 16:
+        factor *= 0.6
+    elif width < 30:
+        factor *= 0.85
+    elif width > 500:
+        factor *= 0.8
+    if quote.rstrip("*_ ").endswith(("?", "？")):
+        factor *= 0.6
+    if quote.rstrip("*_ ").endswith((":", "：")):
+        factor *= 0.8
+    if passage.form == "code":
+        factor *= 0.85
+    if _LINK.search(quote):
+        factor *= 0.8
+    return factor

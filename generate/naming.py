@@ -1,0 +1,77 @@
+"""Which concepts of a question a text names: under any of their names, whatever the ending, with slips of the pen."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from generate.question import Question
+from index.sparse import terms
+from kb.glossary import Term, load_glossary
+from kb.types import Hit
+
+
+def aliases(question: Question, hits: Sequence[Hit]) -> Mapping[str, frozenset[str]]:
+    """For each concept's name, the stems that stand for it: its own, and where no hit has that, near spellings."""
+    vocabulary = frozenset().union(*(stems(hit.chunk.full_text) for hit in hits)) if hits else frozenset()
+    words = {}
+    for concept in question.concepts:
+        stem = _stem(concept.name)
+        words[concept.name] = frozenset({stem})
+        if concept.term is None and stem not in vocabulary and len(stem) >= 4 and stem.isalpha() and stem.isascii():
+            words[concept.name] |= _near(stem, vocabulary)
+    return words
+
+
+def _near(stem: str, vocabulary: frozenset[str]) -> frozenset[str]:
+    """Words of `vocabulary` that `stem` may be a slip of: alike, or with letters swapped."""
+    swapped = {word for word in vocabulary if word[:1] == stem[0] and sorted(word) == sorted(stem)}
+    alike = difflib.get_close_matches(stem, vocabulary, n=2, cutoff=0.8) if len(stem) >= 5 else []
+    return frozenset(swapped.union(alike))
+
+
+def named(question: Question, words: Mapping[str, frozenset[str]], text: str) -> frozenset[int]:
+    said, known = stems(text), _glossary_terms(text)
+    return frozenset(
+        number
+        for number, concept in enumerate(question.concepts)
+        if (concept.term in known if concept.term else words[concept.name] & said)
+    )
+
+
+def rarity_weights(question: Question, named: Sequence[frozenset[int]]) -> tuple[float, ...]:
+    """Prior weight times rarity among the hits; a concept that no hit names counts as rare as one hit's."""
+    raw = []
+    for number, concept in enumerate(question.concepts):
+        frequency = max(1, sum(number in one for one in named))
+        raw.append(concept.weight * math.log(1.5 + len(named) / frequency))
+    total = sum(raw) or 1.0
+    return tuple(weight / total for weight in raw)
+
+
+@lru_cache(maxsize=8192)
+def stems(text: str) -> frozenset[str]:
+    """The terms of `text`, English ones without their endings."""
+    return frozenset(_stem(term) for term in terms(text))
+
+
+@lru_cache(maxsize=8192)
+def _glossary_terms(text: str) -> frozenset[Term]:
+    return frozenset(load_glossary().find(text))
+
+
+def _stem(word: str) -> str:
+    """English endings off: enough to meet `caching`, `cached` and `caches` in `cach`."""
+    if not word.isascii() or not word.isalpha() or len(word) < 4:
+        return word
+    word = re.sub(r"(?<=\w{3})(?:ings?|ed|es|s|ly|e)$", "", word)
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sl" else word
+
+
+def inflected(word: str) -> str:
+    """A query that finds an English word in its other forms, too."""
+    stem = _stem(word)
+    return " ".join([word, stem, f"{stem}e", f"{stem}s", f"{stem}ed", f"{stem}ing"]) if stem.isascii() else word
