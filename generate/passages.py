@@ -13,7 +13,7 @@ from kb.types import Evidence, Hit, Locator, Page, Role
 Form = Literal["prose", "row", "code"]
 
 _FENCE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*(?P=mark)[`~]*[ \t]*$|\Z)", re.M | re.S)
-_LEAD = re.compile(r"(?:\s|[-*+•◦▪](?=\s)|\d{1,2}[.)、](?=\s|[^\d])|>|\[[ xX]\](?=\s))*")
+_LEAD = re.compile(r"(?:\s|\\?[-*+•◦▪](?=\s)|\d{1,2}[.)、](?=\s|[^\d])|>|\[[ xX]\](?=\s))*")
 _ITEM_NUMBER = re.compile(r"[：:；;，,、]\s*\d{1,2}\.$")
 _NEXT_ITEM = re.compile(r"[ \t]*\d{1,2}[.、)）]")
 _LABEL = re.compile(r"[^：:\n]{1,8}[：:]")
