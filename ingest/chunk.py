@@ -20,7 +20,7 @@ from kb.errors import LimitExceeded
 from kb.text import detect_lang, stable_id
 from kb.types import Chunk, Document, Flag, Mark, Page, Role, Segment, Source, Span, Time, merge_locators
 
-RECIPE = "structure/1"
+RECIPE = "structure/2"
 _LEAST_ROOM = 8  # tokens of text, beside the embedder's prefix and special tokens
 _CONTEXT_SHARE = 4  # at most a quarter of the budget is context
 
@@ -123,7 +123,7 @@ def _chunk(group: Group, context: str, source: Source) -> Chunk:
         text=text,
         context=context,
         spans=spans,
-        role=_role(spans, group),
+        role=_role(spans),
         lang=source.lang if lang == "und" else lang,
         tokens=0,
         recipe=RECIPE,
@@ -148,6 +148,7 @@ def _assemble(group: Group) -> tuple[str, tuple[Span, ...]]:
                 order=segment.order,
                 offset=start,
                 locator=_narrow(segment, start, end),
+                role=segment.role,
             )
         )
         length = spans[-1].end + len(run[-1].closing)
@@ -170,12 +171,11 @@ def _narrow(segment: Segment, start: int, end: int) -> Time | Page | Mark:
     return mark.model_copy(update={"line_start": first, "line_end": first + segment.text.count("\n", start, end)})
 
 
-def _role(spans: Sequence[Span], group: Group) -> Role:
+def _role(spans: Sequence[Span]) -> Role:
     """The role of most of the text; a title only where there is nothing else."""
-    roles = {piece.segment.order: piece.segment.role for piece in group}
     sizes: Counter[Role] = Counter()
     for span in spans:
-        sizes[roles[span.order]] += span.end - span.start
+        sizes[span.role] += span.end - span.start
     if len(sizes) > 1:
         del sizes[Role.TITLE]
     return sizes.most_common(1)[0][0]

@@ -248,6 +248,7 @@ class Span(Frozen):
     order: int = Field(ge=0)
     offset: int = Field(ge=0)
     locator: Locator
+    role: Role = Role.BODY  # the segment's
 
 
 class Chunk(Frozen):
