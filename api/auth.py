@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
-from api.problems import Unauthorized
-from kb.errors import UnsafeSettings
+from kb.errors import Unauthorized, UnsafeSettings
 from kb.settings import ServeSettings
 
 

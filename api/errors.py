@@ -9,8 +9,8 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from api.messages import ProblemDetails
-from api.problems import TYPE_PREFIX, Unauthorized, problem_of
-from kb.errors import KBError, LibraryBusy, MissingDependency
+from api.problems import TYPE_PREFIX, problem_of
+from kb.errors import KBError, LibraryBusy, MissingDependency, Unauthorized
 
 _log = structlog.get_logger()
 

@@ -14,6 +14,7 @@ from kb.errors import (
     MissingDependency,
     NotFound,
     Truncated,
+    Unauthorized,
     UnreadableSource,
     UnsafeSettings,
     UnsupportedSource,
@@ -42,10 +43,6 @@ EXIT_CODES: dict[int, str] = {
     UNEXPECTED: "a fault of this program; please report it",
     INTERRUPTED: "stopped with Ctrl-C; what was finished is kept",
 }
-
-
-class Unauthorized(KBError):
-    """The caller did not show the right key."""
 
 
 class Problem(NamedTuple):

@@ -8,6 +8,7 @@ KBError
 ├── NotFound            no such source, talk or article
 ├── IndexMismatch       the index was built by another recipe
 ├── LibraryBusy         another process owns the library
+├── Unauthorized        the caller did not show the right key
 ├── MissingDependency   model weights or a program that is not installed
 ├── GenerationFailed    the language model did not give what was asked
 │   └── Truncated       … because its answer was cut at the length limit
@@ -63,6 +64,10 @@ class IndexMismatch(KBError):
 
 
 class LibraryBusy(KBError):
+    pass
+
+
+class Unauthorized(KBError):
     pass
 
 
