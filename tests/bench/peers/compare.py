@@ -91,10 +91,7 @@ def row(peer: str, result: dict[str, object], cases: dict[str, Case]) -> str:
     cells = []
     for prefix, metrics in (("dev", ("recall@1", "recall@10", "ndcg@10")), ("nat", ("recall@1", "recall@10"))):
         chosen = [case for case in cases.values() if case.answerable and case.id.startswith(prefix)]
-        scores = [
-            ranking(held(case, answers[case.id]["hits"]), quotes=len(case.quotes), gold=len(case.gold))
-            for case in chosen
-        ]
+        scores = [ranking(held(case, answers[case.id]["hits"]), gold=len(case.gold)) for case in chosen]
         cross = [score["recall@10"] for case, score in zip(chosen, scores, strict=True) if case.cross_lingual]
         cells += [f"{estimate([score[metric] for score in scores]).value:.2f}" for metric in metrics]
         cells.append(f"{estimate(cross).value:.2f}")

@@ -1,0 +1,149 @@
+"""`make bench`: speed, memory and recall on the shared corpus, as one Markdown table.
+
+Everything runs in one go on one machine, so that ratios mean something; absolute times depend on the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = ROOT.parent / "shared"
+HOME = ROOT / "build" / "bench"
+LIBRARY = HOME / "library"
+KB = Path(sys.executable).with_name("kb")
+CHUNKS = 2000
+
+
+class Run(NamedTuple):
+    """One finished process: seconds of wall and CPU time, peak memory in MiB."""
+
+    wall: float
+    cpu: float
+    peak: float
+
+
+def run(*arguments: str, home: Path = LIBRARY) -> Run:
+    started = time.perf_counter()
+    process = subprocess.Popen([str(KB), "--home", str(home), *arguments], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"kb {' '.join(arguments)} ended with {process.returncode}")
+    return Run(time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def median(measure: Callable[[], float], times: int) -> float:
+    return statistics.median(measure() for _ in range(times))
+
+
+def questions() -> list[str]:
+    lines = (SHARED / "eval" / "dev.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line)["question"] for line in lines]
+
+
+class Remembering:
+    """An embedder whose queries are known: what remains is the search itself."""
+
+    def __init__(self, embedder: object, texts: Sequence[str]) -> None:
+        self.fingerprint: str = embedder.fingerprint  # type: ignore[attr-defined]
+        self.known: dict[str, NDArray[np.float32]] = {
+            text: embedder.embed_query(text)  # type: ignore[attr-defined]
+            for text in texts
+        }
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return self.known[text]
+
+
+def in_process() -> tuple[int, float, float, float]:
+    """Chunks in the library, and the median milliseconds of a search with embedding, without it, and of embedding."""
+    from api.models import open_models, open_store
+    from index.catalog import Catalog
+    from index.library import Library
+    from index.search import Searcher
+    from kb.settings import Settings
+    from kb.types import Query
+
+    settings = Settings(home=LIBRARY)
+    models, texts = open_models(settings), questions()
+
+    def timed(work: Callable[[str], object]) -> float:
+        samples = []
+        for text in texts * 2:
+            started = time.perf_counter()
+            work(text)
+            samples.append((time.perf_counter() - started) * 1000)
+        return statistics.median(samples[len(texts) :])
+
+    with Library(LIBRARY, open_store(settings), Catalog.in_folder(LIBRARY), models.recipe) as library:
+        chunks = sum(entry.chunks for entry in Catalog.in_folder(LIBRARY).entries())
+        whole = Searcher(library, models.embedders)
+        known = {name: Remembering(embedder, texts) for name, embedder in models.embedders.items()}
+        bare = Searcher(library, known)  # type: ignore[arg-type]
+        with_embedding = timed(lambda text: whole.search(Query(text=text)))
+        without = timed(lambda text: bare.search(Query(text=text)))
+        embedding = timed(lambda text: [embedder.embed_query(text) for embedder in models.embedders.values()])
+    return chunks, with_embedding, without, embedding
+
+
+def filled_up() -> None:
+    """Bring the library to `CHUNKS` with copies of its notes; known texts cost no model call."""
+    for number in range(1, 4):
+        copy = HOME / "copies" / f"copy-{number}"
+        for name in ("vllm_docs_0.33.0", "ai_fundermentals"):
+            shutil.copytree(SHARED / "corpus" / name, copy / name, dirs_exist_ok=True)
+    run("add", str(HOME / "copies"))
+
+
+def recall() -> str:
+    out = HOME / "eval.json"
+    run("eval", "--cases", str(SHARED / "eval" / "dev.jsonl"), "--json", str(out), "--no-answers")
+    cell = json.loads(out.read_text("utf-8"))["groups"]["all"]["recall@10"]
+    return f"{cell['value']:.3f} ({cell['low']:.2f}–{cell['high']:.2f}, n {cell['n']})"
+
+
+def main() -> None:
+    if not SHARED.is_dir():
+        raise SystemExit("The shared corpus does not lie beside this checkout; there is nothing to measure on.")
+    shutil.rmtree(HOME, ignore_errors=True)
+    rows: list[tuple[str, str, str]] = []
+
+    def row(what: str, value: str, target: str) -> None:
+        rows.append((what, value, target))
+        sys.stderr.write(f"{what}: {value}\n")
+
+    row("`kb --help`, CPU", f"{median(lambda: run('--help').cpu, 7):.2f} s", "< 0.3 s")
+    start = median(lambda: run("ls").wall, 5)
+    first = run("add", str(SHARED / "corpus"))
+    row("corpus from nothing, wall", f"{first.wall:.0f} s", "")
+    row("corpus from nothing, CPU", f"{first.cpu:.0f} s", "")
+    row("corpus from nothing, peak memory", f"{first.peak:.0f} MiB", "< 2,560 MiB")
+    again = median(lambda: run("add", str(SHARED / "corpus")).wall, 3)
+    row("second run beyond start-up (`kb ls`)", f"{again - start:.2f} s", "≤ 2 s")
+    row("second run / first run", f"1 : {first.wall / again:.0f}", "")
+    row("`kb search`, whole process", f"{median(lambda: run('search', 'prefix caching').wall, 5):.2f} s", "< 4 s")
+    row("recall@10 on the development questions", recall(), "≥ 0.90")
+    filled_up()
+    chunks, whole, bare, embedding = in_process()
+    row(f"search in a running process, {chunks:,} chunks", f"{whole:.1f} ms", "< 80 ms")
+    row("… without embedding", f"{bare:.1f} ms", "< 10 ms")
+    row("… embedding : searching", f"{embedding / bare:.1f} : 1", "")
+    sys.stdout.write("| what | measured | target |\n|---|--:|--:|\n")
+    sys.stdout.writelines(f"| {what} | {value} | {target} |\n" for what, value, target in rows)
+
+
+if __name__ == "__main__":
+    main()
