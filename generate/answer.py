@@ -7,12 +7,13 @@ from functools import cache
 
 from generate import prompts
 from generate.cite import Numbered, Statement, number
-from generate.extract import Reading, Scored, Similarity, read, select
+from generate.extract import Reading, Scored, Similarity, read
 from generate.llm import LanguageModel
 from generate.naming import inflected, stems
 from generate.passages import passages
 from generate.question import analyse
 from generate.refuse import Calibration, Strength, measure, refusal
+from generate.select import select
 from generate.write import Written, write
 from kb.errors import BadRequest
 from kb.text import stable_id

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from generate.quantity import quantities
 from kb.text import HAN, sentences, stable_id
-from kb.types import Evidence, Hit, Locator, Page, Role
+from kb.types import Chunk, Evidence, Hit, Locator, Page, Role
 
 Form = Literal["prose", "row", "code"]
 
@@ -31,7 +32,7 @@ _SENTENCE_END = re.compile(r"[。！？.!?…][”’\"')）】]*$")
 class Passage:
     """`hit.chunk.text[start:end]`, which may be quoted as it stands.
 
-    `around` holds words that belong to it and stand elsewhere: its headings, its table's header.
+    `around` holds words that belong to it and stand elsewhere: its headings and titles, its table's header.
     """
 
     hit: Hit
@@ -84,7 +85,7 @@ def passages(hits: Sequence[Hit]) -> list[Passage]:
 
 
 def _of_hit(hit: Hit) -> Iterator[Passage]:
-    text = hit.chunk.text
+    text = _without_titles(hit.chunk)
     fences = list(_FENCE.finditer(text))
     if hit.chunk.role is Role.SPEECH:
         spans: Iterator[tuple[int, int, Form]] = _speech(text)
@@ -101,9 +102,26 @@ def _of_hit(hit: Hit) -> Iterator[Passage]:
             if _is_header(text, end):
                 header = line
                 continue
-        around = f"{hit.chunk.context}\n{header}" if form == "row" else hit.chunk.context
+        above = [hit.chunk.context, _title_above(hit.chunk, start), header if form == "row" else ""]
         if start < end and _is_located(hit, start, end):
-            yield Passage(hit, start, end, form, around)
+            yield Passage(hit, start, end, form, "\n".join(filter(None, above)))
+
+
+def _without_titles(chunk: Chunk) -> str:
+    """The text with blank lines for its titles: a title names what is answered below it.
+
+    One that gives a figure, as on a slide (`FP8: up to 1.3 PFLOPS`), says something and stays.
+    """
+    text = chunk.text
+    for span in chunk.spans:
+        if span.role is Role.TITLE and not any(held.unit for held in quantities(text[span.start : span.end])):
+            text = text[: span.start] + "\n" * (span.end - span.start) + text[span.end :]
+    return text
+
+
+def _title_above(chunk: Chunk, start: int) -> str:
+    above = (span for span in reversed(chunk.spans) if span.role is Role.TITLE and span.end <= start)
+    return next((chunk.text[span.start : span.end] for span in above), "")
 
 
 def _is_located(hit: Hit, start: int, end: int) -> bool:

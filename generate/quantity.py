@@ -10,24 +10,28 @@ from decimal import Decimal
 
 _SCALES = {"万": 10**4, "亿": 10**8, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _LETTERS = {"K": 10**3, "k": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
-_UNITS = {
-    "%": ("%", "percent", "per cent", "％"),
-    "x": ("x", "×", "倍", "times", "-fold", "\\times"),
-    "ms": ("ms", "毫秒", "milliseconds", "millisecond"),
-    "us": ("us", "µs", "μs", "微秒", "microseconds", "microsecond"),
-    "ns": ("ns", "纳秒", "nanoseconds"),
-    "s": ("s", "秒", "秒钟", "seconds", "second", "sec"),
-    "min": ("min", "分钟", "minutes", "minute"),
-    "h": ("h", "小时", "hours", "hour"),
-    "d": ("天", "days", "day"),
-    "byte": ("B", "字节", "bytes", "byte"),
-    "bit": ("bit", "bits", "比特", "位"),
-    "tok/s": ("tok/s", "tokens/s", "token/s", "tokens per second"),
-    "token": ("tokens", "token", "个 token", "个 Token", "词元"),
-    "gpu": ("GPUs", "GPU", "张卡", "块 GPU", "张 GPU"),
-    "layer": ("层", "layers", "layer"),
-    "W": ("W", "瓦", "watts"),
-} | {f"{p}{i}B{per}": (f"{p}{i}B{per}",) for p in "KMGTP" for i in ("", "i") for per in ("", "/s")}
+_UNITS = (
+    {
+        "%": ("%", "percent", "per cent", "％"),
+        "x": ("x", "×", "倍", "times", "-fold", "\\times"),
+        "ms": ("ms", "毫秒", "milliseconds", "millisecond"),
+        "us": ("us", "µs", "μs", "微秒", "microseconds", "microsecond"),
+        "ns": ("ns", "纳秒", "nanoseconds"),
+        "s": ("s", "秒", "秒钟", "seconds", "second", "sec"),
+        "min": ("min", "分钟", "minutes", "minute"),
+        "h": ("h", "小时", "hours", "hour"),
+        "d": ("天", "days", "day"),
+        "byte": ("B", "字节", "bytes", "byte"),
+        "bit": ("bit", "bits", "比特", "位"),
+        "tok/s": ("tok/s", "tokens/s", "token/s", "tokens per second"),
+        "token": ("tokens", "token", "个 token", "个 Token", "词元"),
+        "gpu": ("GPUs", "GPU", "张卡", "块 GPU", "张 GPU"),
+        "layer": ("层", "layers", "layer"),
+        "W": ("W", "瓦", "watts"),
+    }
+    | {f"{p}FLOPS": (f"{p}FLOPS", f"{p}FLOP/s") for p in "GTP"}
+    | {f"{p}{i}B{per}": (f"{p}{i}B{per}",) for p in "KMGTP" for i in ("", "i") for per in ("", "/s")}
+)
 _UNIT_OF = {
     spelling.casefold() if len(spelling) > 2 else spelling: unit for unit, all_ in _UNITS.items() for spelling in all_
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -45,6 +45,12 @@ _ASKS = {want: re.compile(pattern, re.IGNORECASE) for want, pattern in _WANTS.it
 _IDENTIFIER = re.compile(
     r"--?[A-Za-z][\w-]+|\b[A-Za-z]\w*(?:_\w+)+\b|\b[a-z]+(?:[A-Z]\w+)+\b|\b\w+(?:[./-]\w+)*\.\w{2,}\b"
 )
+_CLAUSE = re.compile(r"[？?；;，,]+")
+_INTERROGATIVE = re.compile(
+    r"多少|几[个种倍天条张层位次类]|什么|怎么|怎样|如何|为什么|为何|哪|吗|谁|呢|是否|能不能|会不会|还是|多[大长久]|[？?]"
+    r"|\b(?:what|which|how|why|who|when|where)\b",
+    re.IGNORECASE,
+)
 _HOW_MANY = re.compile(r"多少(?:个)?\s*|几(?=[倍张])|how many\s+", re.IGNORECASE)
 _FLAG = re.compile(r"--[A-Za-z][\w-]+|\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b")
 _VERSION = re.compile(r"\bv?(\d+\.\d+(?:\.\d+)?)(?!\d|\s*(?:%|倍|x\b|[GMK]i?B))")
@@ -73,6 +79,7 @@ class Question:
     flags: tuple[str, ...]  # flags and variables, spelled out; an answer must be about these very ones
     versions: tuple[str, ...]
     units: frozenset[str]  # that a wanted number must have: ms for `多少毫秒`, W for `how many watts`
+    parts: tuple[Question, ...] = ()  # where it asks several things at once: each of them
 
 
 def _stop_words() -> frozenset[str]:
@@ -87,6 +94,25 @@ def _word_list(name: str) -> frozenset[str]:
 
 def analyse(text: str, glossary: Glossary | None = None) -> Question:
     glossary = glossary or load_glossary()
+    whole = _analysed(text, glossary)
+    parts = _parts(text)
+    return whole if len(parts) < 2 else replace(whole, parts=tuple(_analysed(part, glossary) for part in parts))
+
+
+def _parts(text: str) -> list[str]:
+    """The questions that `text` asks; a clause that asks nothing belongs to the next one that does."""
+    parts = []
+    start = 0
+    for end in [*(found.end() for found in _CLAUSE.finditer(text)), len(text)]:
+        if _INTERROGATIVE.search(text[start:end]):
+            parts.append(text[start:end])
+            start = end
+    if parts:
+        parts[-1] += text[start:]
+    return parts
+
+
+def _analysed(text: str, glossary: Glossary) -> Question:
     versions = tuple(dict.fromkeys(_VERSION.findall(text)))
     return Question(
         text=text,

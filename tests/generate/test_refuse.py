@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from generate.extract import read, select
+from generate.extract import read
 from generate.passages import passages
 from generate.question import analyse
 from generate.refuse import Calibration, Strength, measure
+from generate.select import select
 from tests.generate.material import hit
 
 TEXT = "`max_num_batched_tokens` caps the tokens of one step; pass --kv-cache-dtype fp8 to halve the cache to 30 GB."

@@ -1,0 +1,165 @@
+"""The quotes of an answer: few, each with something of its own, each whole enough to be read alone."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from generate.extract import Reading, Scored
+from generate.quantity import quantities
+from generate.question import Want
+from kb.text import HAN, fold
+
+MOST = 4  # quotes in an answer
+_LOOKED_AT = 60  # passages, best first
+_ENOUGH = 0.75  # a further quote must score this share of the best one …
+_ENOUGH_ELSEWHERE = 0.9  # … this one if it stands in another source …
+_LEAST_OWN = 0.3  # … and name this share of what the best one names itself …
+_NEW = 0.15  # … after a credit, up to this, for the share of the question that only it covers
+_NEWS = 0.03  # … and that share, or a figure that is asked for, must be more than this from the third quote on
+_LONGEST = 560  # columns of a quote that grows beyond its sentence; a hanzi takes two
+_READABLE = 240  # columns up to which a quote takes in the rest of its paragraph
+_SAME = 0.6  # quotes that share this much of the shorter one's words say the same
+
+_POINTS_BACK = re.compile(
+    r"[*_`]*(?:This|It|These|Those|That|They|Thus|So|Therefore|Hence|Such|Here|Otherwise|However|But|e\.g\.|i\.e\.|这|该|此|其|因此|所以|从而|"
+    r"否则|但|而|它|即|也就是|换言之)"
+)
+_OPENS = re.compile(r"[:：]\W*$")
+_SAME_PARAGRAPH = re.compile(r"[ \t]*\n?[ \t]*")
+
+Line = Sequence[Scored]
+"""The passages of one chunk, in the order of its text."""
+
+
+def select(reading: Reading) -> list[Scored]:
+    """The quotes of the answer, best first.
+
+    A question that names several versions gets the best quote of each, however alike they are; one that asks several
+    things gets the best quote for each.
+    """
+    lines = _lines(reading.scored)
+    chosen = [_whole(one, lines[one.passage.hit.chunk.id]) for one in _of_versions(reading)]
+    for one in _candidates(reading, is_open=not chosen):
+        if len(chosen) == MOST:
+            break
+        if chosen and not _worth_adding(one, chosen, reading):
+            continue
+        whole = _whole(one, lines[one.passage.hit.chunk.id])
+        if not any(_says_same(whole, other) for other in chosen):
+            chosen.append(whole)
+    return chosen
+
+
+def _candidates(reading: Reading, *, is_open: bool) -> Iterator[Scored]:
+    if is_open and len(reading.parts) > 1:
+        yield from (part[0] for part in reading.parts if part)
+    yield from reading.scored[:_LOOKED_AT]
+
+
+def _of_versions(reading: Reading) -> list[Scored]:
+    versions = reading.question.versions
+    if len(versions) < 2:
+        return []
+    sources = {
+        version: [one for one in reading.scored if one.passage.hit.source.version == version] for version in versions
+    }
+    return [found[0] for found in sources.values() if found][:MOST]
+
+
+def _worth_adding(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bool:
+    if reading.coverage(one.own) < _LEAST_OWN * max(reading.coverage(other.own) for other in chosen):
+        return False
+    covered: frozenset[int] = frozenset().union(*(other.own for other in chosen))
+    adds = reading.coverage(one.own - covered)
+    if len(chosen) > 1 and adds < _NEWS and not _brings_figure(one, chosen, reading):
+        return False
+    is_elsewhere = all(one.passage.hit.source.id != other.passage.hit.source.id for other in chosen)
+    enough = _ENOUGH_ELSEWHERE if is_elsewhere else _ENOUGH
+    return one.score + min(adds, _NEW) >= enough * max(other.score for other in chosen)
+
+
+def _brings_figure(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bool:
+    """Whether a number is asked for, and this quote has one that neither the question nor another quote has."""
+    if Want.NUMBER not in reading.question.wants:
+        return False
+    known = _numbers(reading.question.text).union(*(_numbers(other.passage.quote) for other in chosen))
+    return not _numbers(one.passage.quote) <= known
+
+
+# --- whole quotes -----------------------------------------------------------------------------------------------
+
+
+def _lines(scored: Sequence[Scored]) -> Mapping[str, list[Scored]]:
+    lines: dict[str, list[Scored]] = defaultdict(list)
+    for one in sorted(scored, key=lambda one: one.passage.start):
+        lines[one.passage.hit.chunk.id].append(one)
+    return lines
+
+
+def _whole(one: Scored, line: Line) -> Scored:
+    """The passage with the sentences that it points back to or that point back to it, and the rest of a paragraph."""
+    first = last = next(at for at, other in enumerate(line) if other.passage == one.passage)
+    if one.passage.form != "prose":
+        return one
+    while first > 0 and _POINTS_BACK.match(line[first].passage.quote) and _joined(line, first - 1, last):
+        first -= 1
+    while (
+        last + 1 < len(line)
+        and (_POINTS_BACK.match(line[last + 1].passage.quote) or _OPENS.search(line[last].passage.quote))
+        and _joined(line, first, last + 1)
+    ):
+        last += 1
+    while last + 1 < len(line) and _is_paragraph(line, last) and _joined(line, first, last + 1, _READABLE):
+        last += 1
+    while first > 0 and _is_paragraph(line, first - 1) and _joined(line, first - 1, last, _READABLE):
+        first -= 1
+    passage = replace(one.passage, start=line[first].passage.start, end=line[last].passage.end)
+    parts = line[first : last + 1]
+    return replace(one, passage=passage, own=one.own.union(*(part.own for part in parts)))
+
+
+def _joined(line: Line, first: int, last: int, longest: int = _LONGEST) -> bool:
+    """Whether these passages read as one quote: prose, without a gap, not too long."""
+    left, right = line[first].passage, line[last].passage
+    text = left.hit.chunk.text[left.start : right.end]
+    return (
+        left.form == right.form == "prose"
+        and "\n\n" not in text.replace("\n\n-", "").replace("：\n\n", "")
+        and len(text) + len(HAN.findall(text)) <= longest
+    )
+
+
+def _is_paragraph(line: Line, at: int) -> bool:
+    """Whether the passage at `at` and the next one belong to one paragraph."""
+    left, right = line[at].passage, line[at + 1].passage
+    return bool(_SAME_PARAGRAPH.fullmatch(left.hit.chunk.text[left.end : right.start]))
+
+
+# --- the same twice ---------------------------------------------------------------------------------------------
+
+
+def _says_same(one: Scored, other: Scored) -> bool:
+    """Whether two quotes share text or say the same in nearly the same words, figures included."""
+    left, right = one.passage, other.passage
+    if left.hit.chunk.id == right.hit.chunk.id and left.start < right.end and right.start < left.end:
+        return True
+    words, others = _bigrams(left.quote), _bigrams(right.quote)
+    if len(words & others) < _SAME * min(len(words), len(others)):
+        return False
+    figures, more = sorted((_numbers(left.quote), _numbers(right.quote)), key=len)
+    return figures <= more
+
+
+@lru_cache(maxsize=4096)
+def _bigrams(text: str) -> frozenset[str]:
+    folded = fold(text).text.casefold()
+    return frozenset(folded[at : at + 2] for at in range(len(folded) - 1))
+
+
+@lru_cache(maxsize=4096)
+def _numbers(text: str) -> frozenset[str]:
+    return frozenset(str(quantity.value) for quantity in quantities(text))
