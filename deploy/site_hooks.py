@@ -6,12 +6,15 @@ MkDocs loads this file (`hooks:` in `site/mkdocs.yml`). It stands outside `site/
 from __future__ import annotations
 
 import datetime
+import logging
 from pathlib import Path
 from typing import Any
 
 from mkdocs.utils import get_relative_url, meta
 
 POSTS = "posts/"
+
+logging.getLogger("jieba").setLevel(logging.WARNING)  # it tells of its dictionary on each build
 _TWIN = {"zh": ("en", "en/"), "en": ("zh", "../")}  # language -> the other one, and its root seen from this root
 
 
