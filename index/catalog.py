@@ -5,26 +5,23 @@ SQLAlchemy Core, so that SQLite (in WAL mode) serves a laptop and PostgreSQL a t
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
 from index import names
 from index.database import Database, delete, put, rows
+from index.snapshot import LiveRevisions
 from kb.text import stable_id
 from kb.types import Article, Document, Dropped, Gap, Lang, Source, SourceEntry, Status, Talk
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Row
 
 _DROPPED: TypeAdapter[tuple[Dropped, ...]] = TypeAdapter(tuple[Dropped, ...])
-_FRESH_SECONDS = 1.0
 
 
 class Catalog:
@@ -38,10 +35,7 @@ class Catalog:
     def __init__(self, url: str) -> None:
         """`url` as SQLAlchemy takes it: `sqlite:////path/catalog.db`, `postgresql+psycopg://…`."""
         self._database = Database(url)
-        self._lock = threading.Lock()
-        self._live: Mapping[str, str] = MappingProxyType({})
-        self._generation = -1
-        self._checked = float("-inf")
+        self._live = LiveRevisions(self._database)
 
     @classmethod
     def in_folder(cls, home: Path) -> Catalog:
@@ -79,8 +73,8 @@ class Catalog:
         }
         with self._database.writing() as connection:
             put(connection, "sources", {"id": document.source.id}, row)
-            _switched(connection)
-        self.live_revisions(fresh=True)
+            self._live.switched(connection)
+        self._live.snapshot(fresh=True)
 
     def recount(self, source_id: str, chunks: int) -> None:
         """Another chunker cut the same document into so many chunks."""
@@ -99,8 +93,8 @@ class Catalog:
             talk = entry.source.talk
             if talk is not None and not rows(connection, "sources", talk=talk):
                 delete(connection, "talks", id=talk)
-            _switched(connection)
-        self.live_revisions(fresh=True)
+            self._live.switched(connection)
+        self._live.snapshot(fresh=True)
         return entry
 
     def is_current(self, source_id: str, sha256: str, recipe: str) -> bool:
@@ -141,16 +135,7 @@ class Catalog:
 
         Writes of this process show at once, those of others within a second, or at once with `fresh`.
         """
-        if not fresh and time.monotonic() - self._checked < _FRESH_SECONDS:
-            return self._live
-        with self._lock, self._database.reading() as connection:
-            generation = _generation(connection)
-            if generation != self._generation:
-                live = {row.id: row.live for row in rows(connection, "sources") if row.live}
-                self._live = MappingProxyType(live)
-                self._generation = generation
-            self._checked = time.monotonic()
-            return self._live
+        return self._live.snapshot(fresh=fresh)
 
     # --- talks --------------------------------------------------------------------------------------------------
 
@@ -225,16 +210,6 @@ class Catalog:
             if not any(row.live for row in rows(connection, "sources", id=source.id)):
                 state |= {"talk": source.talk, "source": source.model_dump_json()}
             put(connection, "sources", {"id": source.id}, state)
-
-
-def _generation(connection: Connection) -> int:
-    value: int = rows(connection, "meta", key="generation")[0].value
-    return value
-
-
-def _switched(connection: Connection) -> None:
-    """Tell other processes that live revisions changed."""
-    put(connection, "meta", {"key": "generation"}, {"value": _generation(connection) + 1})
 
 
 def _one(found: Sequence[Row[Any]], source_id: str) -> SourceEntry:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING, cast
+from uuid import UUID
 
 from index import points as p
-from index.store import Dense, Found, IndexRecipe, Point, Sparse, Write
-from kb.errors import IndexMismatch, LibraryBusy
+from index import recipe as recipes
+from index.edge_folder import EdgeFolder, load, stored_recipe
+from index.ranking import PointId, Ranked, Ranking
+from index.store import Dense, Found, IndexRecipe, Point, Request, Sparse, Write
 from kb.types import Filters
 
 if TYPE_CHECKING:
@@ -32,20 +29,10 @@ if TYPE_CHECKING:
     )
 
 _EVERYTHING = 2**31 - 1
-# Removed points count in the inverse document frequency until `optimize` sweeps them out; at this share it does, so
-# that scores stay within 2 % of those of an index built anew.
-_DELETED = 0.02
-
-
-@dataclass(frozen=True)
-class _Open:
-    shard: q.EdgeShard
-    recipe: IndexRecipe
 
 
 class EdgeStore:
-    """`Store` in `folder`: `owner.lock`, `CURRENT` (the name of the index that is served) and `<name>/` with its
-    `recipe.json` and the engine's `shard/`.
+    """`Store` in `folder`, laid out as `EdgeFolder` says.
 
     Writes survive the death of the process at once, and a power cut after `optimize` or `close`. The engine keeps no
     optimizer running: call `optimize` after bulk writes.
@@ -54,40 +41,40 @@ class EdgeStore:
     exclusive = True
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._lock = FileLock(folder / "owner.lock", timeout=0, thread_local=False)
+        self._folder = EdgeFolder(folder)
         self._open: _Open | None = None
 
     def ensure(self, recipe: IndexRecipe) -> None:
+        where = str(self._folder.path)
         if self._open is not None:
             if self._open.recipe != recipe:
-                raise p.mismatch(self._open.recipe, recipe, str(self._folder))
+                raise recipes.mismatch(self._open.recipe, recipe, where)
             return
         with self._owned():
-            current = self._current()
+            current = self._folder.current()
             if current is None:
-                current = self._create(recipe)
-                self._serve(current)
-            stored = _read_recipe(current)
+                current = self._folder.create(recipe)
+                self._folder.serve(current)
+            stored = stored_recipe(current)
             if stored != recipe:
-                raise p.mismatch(stored, recipe, str(self._folder))
-            self._open = _Open(_load(current), recipe)
-            self._remove_others(current)
+                raise recipes.mismatch(stored, recipe, where)
+            self._open = _Open(load(current), recipe)
+            self._folder.remove_others(current)
 
     def rebuild(self, recipe: IndexRecipe, fill: Callable[[Write], None]) -> None:
         with self._owned():
-            name = self._create(recipe)
-            new = _Open(_load(name), recipe)
-            fill(lambda points: _upsert(new, points))
+            index = self._folder.create(recipe)
+            new = _Open(load(index), recipe)
+            fill(new.upsert)
             new.shard.optimize()
             new.shard.flush()
-            self._serve(name)
+            self._folder.serve(index)
             # The old shard is not closed: a search may be under way in it. It goes with its last reference.
             self._open = new
-            self._remove_others(name)
+            self._folder.remove_others(index)
 
     def upsert(self, points: Sequence[Point]) -> None:
-        _upsert(self._opened, points)
+        self._opened.upsert(points)
 
     def delete(self, source_id: str, *, keep: str | None = None) -> None:
         import qdrant_edge as q
@@ -98,18 +85,13 @@ class EdgeStore:
         self._opened.shard.update(q.UpdateOperation.delete_points_by_filter(doomed))
 
     def search(self, list_name: str, vector: Dense | Sparse, filters: Filters, limit: int) -> list[Found]:
-        import qdrant_edge as q
+        return self.search_batch([Request(list_name, vector, filters, limit)])[0]
 
+    def search_batch(self, requests: Sequence[Request]) -> list[list[Found]]:
         at = self._opened
-        p.check_vector(list_name, vector, at.recipe)
-        query = q.Query.Nearest(_vector(vector), using=list_name)
-        condition = _filter(p.conditions(filters))
-
-        def fetch(limit: int) -> list[p.Row]:
-            request = q.QueryRequest(limit=limit, query=query, filter=condition, with_payload=True)
-            return [p.Row(hit.score, hit.payload or {}) for hit in at.shard.query(request)]
-
-        return p.best(fetch, limit)
+        for request in requests:
+            p.check_vector(request.list_name, request.vector, at.recipe)
+        return at.ranking.search_batch(requests)
 
     def get(self, chunk_ids: Sequence[str]) -> list[Found]:
         import qdrant_edge as q
@@ -141,7 +123,7 @@ class EdgeStore:
             self._open.shard.flush()
             self._open.shard.close()
             self._open = None
-        self._lock.release(force=True)
+        self._folder.release()
 
     @property
     def _opened(self) -> _Open:
@@ -152,89 +134,55 @@ class EdgeStore:
     @contextmanager
     def _owned(self) -> Iterator[None]:
         """Own the folder, from here to `close`; no longer if what follows fails and nothing was open before."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        try:
-            self._lock.acquire()
-        except Timeout:
-            raise LibraryBusy(
-                "another process has this library open",
-                where=str(self._folder.parent),
-                remedy="Wait until it ends; while `kb serve` runs, commands on the same library go through it",
-            ) from None
+        self._folder.own()
         try:
             yield
         finally:
             if self._open is None:
-                self._lock.release(force=True)
+                self._folder.release()
 
-    def _current(self) -> Path | None:
-        try:
-            folder = self._folder / (self._folder / "CURRENT").read_text("utf-8")
-        except FileNotFoundError:
-            return None
-        return folder if folder.is_dir() else None
 
-    def _create(self, recipe: IndexRecipe) -> Path:
+class _Open:
+    """An index that is loaded."""
+
+    def __init__(self, shard: q.EdgeShard, recipe: IndexRecipe) -> None:
+        self.shard = shard
+        self.recipe = recipe
+        self.ranking = Ranking(self._rank, self._read)
+
+    def upsert(self, points: Sequence[Point]) -> None:
         import qdrant_edge as q
 
-        folder = self._folder / uuid.uuid4().hex[:8]
-        folder.mkdir()
-        (folder / "recipe.json").write_text(json.dumps(p.recipe_to_json(recipe), indent=1), "utf-8")
-        config = q.EdgeConfig(
-            vectors={
-                name: q.EdgeVectorParams(size=size, distance=q.Distance.Cosine) for name, size in recipe.dense.items()
-            },
-            sparse_vectors={p.LEXICAL: q.EdgeSparseVectorParams(modifier=q.Modifier.Idf)},
-            optimizers=q.EdgeOptimizersConfig(deleted_threshold=_DELETED, vacuum_min_vector_number=1),
-        )
-        shard = q.EdgeShard.create(str(folder / "shard"), config)
-        schemas = {"keyword": q.PayloadSchemaType.Keyword, "integer": q.PayloadSchemaType.Integer}
-        for field, schema in p.PAYLOAD_INDEXES.items():
-            shard.update(q.UpdateOperation.create_field_index(field, schemas[schema]))
-        shard.flush()
-        shard.close()
-        return folder
+        p.check_points(points, self.recipe)
+        if not points:
+            return
+        rows = [
+            q.Point(p.point_id(point), {name: _vector(v) for name, v in p.vectors(point).items()}, p.payload(point))
+            for point in points
+        ]
+        self.shard.update(q.UpdateOperation.upsert_points(rows))
+        self.ranking.forget()
 
-    def _serve(self, folder: Path) -> None:
-        fresh = self._folder / "CURRENT.new"
-        fresh.write_text(folder.name, "utf-8")
-        fresh.replace(self._folder / "CURRENT")
+    def _rank(self, requests: Sequence[Request]) -> list[list[Ranked]]:
+        import qdrant_edge as q
 
-    def _remove_others(self, current: Path) -> None:
-        for folder in self._folder.iterdir():
-            if folder.is_dir() and folder != current:
-                shutil.rmtree(folder, ignore_errors=True)  # what is still in use goes at the next opening
+        queries = [
+            q.QueryRequest(
+                limit=limit,
+                query=q.Query.Nearest(_vector(vector), using=list_name),
+                filter=_filter(p.conditions(filters)),
+                with_payload=False,
+            )
+            for list_name, vector, filters, limit in requests
+        ]
+        answers = self.shard.query_batch(q.QueryBatchRequest(queries))
+        # The engine's ids are UUID objects, which are slow to hash; their numbers are not.
+        return [[Ranked(hit.score, cast("UUID", hit.id).int) for hit in answer] for answer in answers]
 
-
-def _read_recipe(folder: Path) -> IndexRecipe | None:
-    try:
-        return p.recipe_from_json(json.loads((folder / "recipe.json").read_text("utf-8")))
-    except (FileNotFoundError, ValueError):
-        return None
-
-
-def _load(folder: Path) -> q.EdgeShard:
-    import qdrant_edge as q
-
-    try:
-        return q.EdgeShard.load(str(folder / "shard"))
-    except Exception as error:  # the engine raises no other type
-        raise IndexMismatch(
-            f"the index cannot be read ({error})", where=str(folder), remedy="Build it anew with `kb rebuild`"
-        ) from error
-
-
-def _upsert(at: _Open, points: Sequence[Point]) -> None:
-    import qdrant_edge as q
-
-    p.check_points(points, at.recipe)
-    if not points:
-        return
-    rows = [
-        q.Point(p.point_id(point), {name: _vector(v) for name, v in p.vectors(point).items()}, p.payload(point))
-        for point in points
-    ]
-    at.shard.update(q.UpdateOperation.upsert_points(rows))
+    def _read(self, point_ids: Sequence[PointId]) -> Mapping[PointId, Found]:
+        uuids: list[q.PointId] = [UUID(int=int(point_id)) for point_id in point_ids]
+        records = self.shard.retrieve(uuids, with_payload=True, with_vector=False)
+        return {cast("UUID", record.id).int: p.found(record.payload or {}) for record in records}
 
 
 def _vector(vector: Dense | Sparse) -> list[float] | q.SparseVector:

@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-
-from filelock import FileLock, Timeout
 
 from index.artefacts import Artefacts
 from index.catalog import Catalog
 from index.live import LiveIndex
+from index.recovery import end_interrupted, sweep
+from index.revision import BATCH, Embed, Split, Vectors, points_of, revision_of
 from index.serving import forget_service, record_service, running_service
-from index.store import Dense, Found, IndexRecipe, Point, Sparse, Store, Write
-from kb.errors import LibraryBusy, NotFound, UnreadableSource
-from kb.text import stable_id
-from kb.types import Change, Chunk, Document, Filters, Outcome, Progress, Source, SourceEntry, Status
+from index.store import Dense, Found, IndexRecipe, Request, Sparse, Store, Write
+from index.writer import writing
+from kb.errors import NotFound, UnreadableSource
+from kb.types import Change, Chunk, Document, Filters, Outcome, Progress, Source, SourceEntry
 
 __all__ = ["Embed", "Library", "Split", "Vectors", "forget_service", "record_service", "running_service"]
-
-_BATCH = 64
-_PATIENCE = 60.0  # seconds; a writer holds the lock for less than one, a rebuild for longer
-_INTERRUPTED = "the work on it was interrupted. Add it again"
-
-
-@dataclass(frozen=True)
-class Vectors:
-    """Of one chunk: the dense vectors by list name, each of length 1, and the lexical one."""
-
-    dense: Mapping[str, Dense]
-    lexical: Sparse
-
-
-Embed = Callable[[Sequence[Chunk]], Sequence[Vectors]]
-"""The vectors of some chunks (a batch of at most 64), in their order."""
-
-Split = Callable[[Document], Sequence[Chunk]]
-"""The chunks of a document, in their order."""
 
 
 def no_share(share: float) -> None:
@@ -77,11 +56,11 @@ class Library:
             IndexMismatch: if another recipe built the index; `rebuild` is the remedy and needs no `open`.
             LibraryBusy: if another process owns the embedded index, or writes for longer than a minute.
         """
-        with self._writing():
+        with writing(self.home):
             self.store.ensure(self.recipe)
-            self._sweep()
+            self._lost = sweep(self.store, self.catalog, self._artefacts)
             if self.store.exclusive:
-                self._end_interrupted()
+                end_interrupted(self.catalog, self._artefacts)
 
     def close(self) -> None:
         self.store.close()
@@ -130,16 +109,16 @@ class Library:
             UnreadableSource: if there are no chunks.
             LibraryBusy: if another process writes for longer than a minute.
         """
-        source_id, revision = document.source.id, _revision(document, chunks)
+        source_id, revision = document.source.id, revision_of(document, chunks)
         if not chunks:
             raise UnreadableSource(
                 "there is no text in it to search", where=document.source.uri, remedy="Add a version that has text"
             )
         batches = []
-        for batch in _points(document, chunks, embed, revision):  # what takes long, before the lock
+        for batch in points_of(document, chunks, embed, revision):  # what takes long, before the lock
             batches.append(batch)
-            on_progress(len(batches) * _BATCH / (len(chunks) + _BATCH))
-        with self._writing():
+            on_progress(len(batches) * BATCH / (len(chunks) + BATCH))
+        with writing(self.home):
             before = self.catalog.live(source_id)
             self._artefacts.write(document, revision)
             for batch in batches:
@@ -163,7 +142,7 @@ class Library:
         Raises:
             NotFound: if there is no such source.
         """
-        with self._writing():
+        with writing(self.home):
             entry = self.catalog.remove(source_id)
             self.store.delete(source_id)
             self._artefacts.keep(source_id, None)
@@ -187,11 +166,11 @@ class Library:
                 on_progress(Progress(done=done, total=len(live), path=entry.source.uri, stage="embed"))
                 changes.append(self._refill(entry, revision, split, embed, write))
 
-        with self._writing():
+        with writing(self.home):
             self.store.rebuild(self.recipe, fill)
             for change in changes:
                 self._note(change)
-            self._sweep()
+            self._lost = sweep(self.store, self.catalog, self._artefacts)
         return tuple(changes)
 
     def optimize(self) -> None:
@@ -203,6 +182,10 @@ class Library:
     def search(self, list_name: str, vector: Dense | Sparse, filters: Filters, limit: int) -> list[Found]:
         """`Store.search` over live revisions only."""
         return self._index.search(list_name, vector, filters, limit)
+
+    def search_batch(self, requests: Sequence[Request]) -> list[list[Found]]:
+        """`Store.search_batch` over live revisions only, the same ones in every list."""
+        return self._index.search_batch(requests)
 
     def get(self, chunk_ids: Sequence[str]) -> list[Found]:
         """`Store.get` over live revisions only: at most one chunk an id."""
@@ -233,41 +216,6 @@ class Library:
 
     # --- inside -------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """One writer at a time, over threads and processes; the system frees the lock of a process that dies."""
-        self.home.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.home / "writer.lock", timeout=_PATIENCE)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise LibraryBusy(
-                "another process is writing", where=str(self.home), remedy="Wait until it ends, then try again"
-            ) from None
-        try:
-            yield
-        finally:
-            lock.release()
-
-    def _sweep(self) -> None:
-        """Remove points and artefacts of revisions that are not live, and learn which live ones have no points."""
-        live = self.catalog.live_revisions(fresh=True)
-        stored = self.store.revisions()
-        for source_id, revisions in stored.items():
-            if revisions - {live.get(source_id)}:
-                self.store.delete(source_id, keep=live.get(source_id))
-        for source_id in self._artefacts.sources():
-            self._artefacts.keep(source_id, live.get(source_id))
-        self._lost = frozenset(source_id for source_id in live if live[source_id] not in stored.get(source_id, ()))
-
-    def _end_interrupted(self) -> None:
-        """What is pending when the only owner opens was left by a process that died."""
-        for entry in self.catalog.entries():
-            if entry.status is Status.PENDING:
-                self.catalog.fail(entry.source, _INTERRUPTED)
-        for source_id in self._artefacts.sources():
-            self._artefacts.discard(source_id)
-
     def _refill(self, entry: SourceEntry, revision: str, split: Split, embed: Embed, write: Write) -> Change:
         path, source_id = entry.source.uri, entry.source.id
         try:
@@ -275,7 +223,7 @@ class Library:
         except UnreadableSource as error:
             return Change(path=path, outcome=Outcome.FAILED, source_id=source_id, error=str(error))
         chunks = split(document)
-        for batch in _points(document, chunks, embed, revision):
+        for batch in points_of(document, chunks, embed, revision):
             write(batch)
         segments = len(document.segments)
         return Change(path=path, outcome=Outcome.UPDATED, source_id=source_id, segments=segments, chunks=len(chunks))
@@ -286,17 +234,3 @@ class Library:
             self.catalog.fail(entry.source, change.error)
         else:
             self.catalog.recount(entry.source.id, change.chunks)
-
-
-def _revision(document: Document, chunks: Sequence[Chunk]) -> str:
-    """Named by content: the same document, cut alike, is the same revision in every run and on every machine."""
-    return stable_id(document.model_dump_json(), *(chunk.model_dump_json() for chunk in chunks))
-
-
-def _points(document: Document, chunks: Sequence[Chunk], embed: Embed, revision: str) -> Iterator[list[Point]]:
-    for start in range(0, len(chunks), _BATCH):
-        batch = chunks[start : start + _BATCH]
-        yield [
-            Point(chunk, document.source, revision, vectors.dense, vectors.lexical)
-            for chunk, vectors in zip(batch, embed(batch), strict=True)
-        ]

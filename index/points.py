@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -101,42 +101,15 @@ def payload(point: Point) -> dict[str, Any]:
     return {"chunk": point.chunk.model_dump_json(), "source": point.source.model_dump_json(), **present}
 
 
-def found(stored: Mapping[str, Any], score: float = 0.0) -> Found:
+def found(stored: Mapping[str, Any]) -> Found:
     """The inverse of `payload`."""
-    return Found(_chunk(stored["chunk"]), _source(stored["source"]), stored["revision"], score)
-
-
-@functools.lru_cache(maxsize=4096)
-def _chunk(text: str) -> Chunk:
-    return Chunk.model_validate_json(text)  # a search decodes hundreds, and the next one many of the same
+    chunk = Chunk.model_validate_json(stored["chunk"])
+    return Found(chunk, _source(stored["source"]), stored["revision"], 0.0)
 
 
 @functools.lru_cache(maxsize=4096)
 def _source(text: str) -> Source:
     return Source.model_validate_json(text)  # the same text stands in each point of the source
-
-
-class Row(NamedTuple):
-    """A hit as an engine gives it."""
-
-    score: float
-    payload: Mapping[str, Any]
-
-
-def best(fetch: Callable[[int], list[Row]], limit: int) -> list[Found]:
-    """The best `limit` of what `fetch(limit)` gives best first, ties by chunk id; scores are rounded to 5 decimals.
-
-    Engines differ in the last bits of a score and order ties as they like, also across the limit. So near ties count
-    as ties, and it fetches on until the tie at the limit is complete.
-    """
-    asked = limit + 1
-    rows = fetch(asked)
-    while len(rows) == asked and round(rows[limit - 1].score - rows[-1].score, _DECIMALS) <= 0:
-        asked *= 4
-        rows = fetch(asked)
-    rows = [Row(round(row.score, _DECIMALS), row.payload) for row in rows]
-    rows.sort(key=lambda row: (-row.score, row.payload["chunk_id"], row.payload["revision"]))
-    return [found(row.payload, row.score) for row in rows[:limit]]
 
 
 def in_order(hits: Iterable[Found], chunk_ids: Sequence[str]) -> list[Found]:
@@ -179,30 +152,3 @@ def check_vector(name: str, vector: Dense | Sparse, recipe: IndexRecipe) -> None
         )
     if not np.isfinite(vector).all():
         raise BadRequest("the embedder gave a vector with a number that is not finite", where=f"list {name}")
-
-
-def mismatch(stored: IndexRecipe | None, wanted: IndexRecipe, where: str) -> IndexMismatch:
-    """The error for an index whose recipe is `stored`; None where it carries none that can be read."""
-    made = f"was built by {describe(stored)}" if stored else "carries no recipe that can be read"
-    return IndexMismatch(
-        f"the index {made}; the settings ask for {describe(wanted)}",
-        where=where,
-        remedy="Build it anew with `kb rebuild` (the originals are not read again), or go back to the old settings",
-    )
-
-
-def describe(recipe: IndexRecipe) -> str:
-    lists = ", ".join(f"{name} {size}" for name, size in sorted(recipe.dense.items()))
-    return f"{recipe.fingerprint} ({lists})"
-
-
-def recipe_to_json(recipe: IndexRecipe) -> dict[str, Any]:
-    return {"fingerprint": recipe.fingerprint, "dense": dict(recipe.dense)}
-
-
-def recipe_from_json(stored: object) -> IndexRecipe | None:
-    """None if `stored` is no recipe."""
-    match stored:
-        case {"fingerprint": str(fingerprint), "dense": dict(dense)}:
-            return IndexRecipe(fingerprint, {str(name): int(size) for name, size in dense.items()})
-    return None

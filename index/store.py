@@ -50,6 +50,15 @@ class Found(NamedTuple):
     score: float
 
 
+class Request(NamedTuple):
+    """One list (a dense list's name, or `lexical`) is asked for its best `limit` chunks."""
+
+    list_name: str
+    vector: Dense | Sparse
+    filters: Filters
+    limit: int
+
+
 Write = Callable[[Sequence[Point]], None]
 
 
@@ -94,7 +103,14 @@ class Store(Protocol):
         ...
 
     def search(self, list_name: str, vector: Dense | Sparse, filters: Filters, limit: int) -> list[Found]:
-        """The best `limit` chunks of one list (a dense list's name, or `lexical`), best first, ties by chunk id."""
+        """The best `limit` chunks of one list (a dense list's name, or `lexical`), best first, ties by chunk id.
+
+        Scores are rounded to 5 decimals, and near ties count as ties, so that every engine gives the same order.
+        """
+        ...
+
+    def search_batch(self, requests: Sequence[Request]) -> list[list[Found]]:
+        """What `search` gives for each request, in one go: what several lists find is read once."""
         ...
 
     def get(self, chunk_ids: Sequence[str]) -> list[Found]:

@@ -74,11 +74,13 @@ def _delete(server: Server, name: str, body: Any) -> Any:
 
 
 def _query(server: Server, name: str, body: Any) -> Any:
-    q = models.QueryRequest.model_validate(body)
-    vector = q.query.nearest if isinstance(q.query, models.NearestQuery) else q.query
-    return server.local.query_points(
-        name, query=vector, using=q.using, query_filter=q.filter, limit=q.limit or 10, with_payload=True
-    )
+    requests = models.QueryRequestBatch.model_validate(body).searches
+    return server.local.query_batch_points(name, requests)
+
+
+def _retrieve(server: Server, name: str, body: Any) -> Any:
+    r = models.PointRequest.model_validate(body)
+    return [point.model_dump(mode="json") for point in server.local.retrieve(name, r.ids, with_payload=True)]
 
 
 def _scroll(server: Server, name: str, body: Any) -> Any:
@@ -105,7 +107,8 @@ _ROUTES: list[tuple[str, Callable[..., Any]]] = [
     (r"PUT /collections/([^/]+)/index", _index),
     (r"PUT /collections/([^/]+)/points", _upsert),
     (r"POST /collections/([^/]+)/points/delete", _delete),
-    (r"POST /collections/([^/]+)/points/query", _query),
+    (r"POST /collections/([^/]+)/points", _retrieve),
+    (r"POST /collections/([^/]+)/points/query/batch", _query),
     (r"POST /collections/([^/]+)/points/scroll", _scroll),
     (r"POST /collections/([^/]+)/points/count", lambda server, name, _: server.local.count(name)),
     (r"POST /collections/([^/]+)/facet", _facet),

@@ -242,7 +242,7 @@ OTHERS = [
 @pytest.mark.parametrize("filled", [False, True])
 def test_p29_another_recipe_is_refused_before_any_write(store: Store, other: IndexRecipe, filled: bool) -> None:
     store.upsert(POINTS if filled else [])
-    with pytest.raises(IndexMismatch, match=r"was built by fake/1 \(bigrams 128\).*kb rebuild"):
+    with pytest.raises(IndexMismatch, match=r"the index was built with .*, the settings ask for .*kb rebuild"):
         store.ensure(other)
     store.ensure(RECIPE)
     assert store.count() == (5 if filled else 0)
@@ -450,10 +450,11 @@ def test_the_requests_to_a_server(server: Server) -> None:
     server.requests.clear()
     store.search(LEXICAL, Sparse((7,), (0.5,)), Filters(talks=("kv",), since=date(2026, 1, 1)), 3)
     ((method, path, body),) = server.requests
-    assert (method, path) == ("POST", "/collections/shapes/points/query")
+    assert (method, path) == ("POST", "/collections/shapes/points/query/batch")
+    (body,) = body["searches"]
     assert body["query"] in ({"indices": [7], "values": [0.5]}, {"nearest": {"indices": [7], "values": [0.5]}})
     assert body["using"] == "lexical"
-    assert body["with_payload"] is True
+    assert body["with_payload"] is False
     assert body["filter"]["must"] == [
         {"key": "talk", "match": {"any": ["kv"]}},
         {"key": "date", "range": {"gte": 739617.0}},
