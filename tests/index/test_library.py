@@ -254,11 +254,18 @@ Task = Callable[[Path, int, Path], None]
 
 
 def copy_sparse(file: str, target: str) -> None:
-    """The engine reserves files of 32 MiB that are mostly empty."""
-    content = Path(file).read_bytes()
-    with Path(target).open("wb") as copy:
-        copy.write(content.rstrip(b"\0"))
-        copy.truncate(len(content))
+    """Copy what is written, not the holes: the engine reserves 300 MB of files that are mostly empty."""
+    with Path(file).open("rb") as content, Path(target).open("wb") as copy:
+        size = os.fstat(content.fileno()).st_size
+        copy.truncate(size)
+        end = 0
+        while end < size:
+            try:
+                start = os.lseek(content.fileno(), end, os.SEEK_DATA)
+            except OSError:  # nothing but a hole is left
+                break
+            end = os.lseek(content.fileno(), start, os.SEEK_HOLE)
+            os.pwrite(copy.fileno(), os.pread(content.fileno(), end - start, start), start)
 
 
 def die(
