@@ -19,6 +19,7 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 _OWN, _NEAR, _WIDE = 0.6, 0.3, 0.35
 _PLACE, _SHARE, _SIMILAR = 0.25, 0.18, 0.3
 _BESIDE = 0.5
+_HEAD = 32  # passages that are held against the question by meaning, too
 _CONTEXT = 0.35  # what a concept counts for a part of the question that does not name it itself
 
 
@@ -123,7 +124,7 @@ def _beside(scored: Sequence[Scored]) -> list[Scored]:
 
 
 def _by_meaning(question: Question, scored: Sequence[Scored], similarity: Similarity) -> list[Scored]:
-    head = scored[:32]
+    head, tail = scored[:_HEAD], scored[_HEAD:]
     cosines = similarity(question.text, [f"{one.passage.around}\n{one.passage.quote}" for one in head])
     low, high = min(cosines, default=0.0), max(cosines, default=0.0)
     spread = (high - low) or 1.0
@@ -131,4 +132,4 @@ def _by_meaning(question: Question, scored: Sequence[Scored], similarity: Simila
         replace(one, score=one.score + _SIMILAR * (cosine - low) / spread)
         for one, cosine in zip(head, cosines, strict=True)
     ]
-    return sorted(lifted, key=lambda one: (-one.score, one.passage.id))
+    return [*sorted(lifted, key=lambda one: (-one.score, one.passage.id)), *tail]

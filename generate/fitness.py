@@ -7,6 +7,7 @@ import re
 from generate.passages import Passage
 from generate.question import Question, Want
 from kb.text import HAN, fold
+from kb.types import Page
 
 _REASON = re.compile(
     r"因为|由于|所以|因此|导致|从而|原因|以便|避免|否则|because|due to|since\b|so that|therefore|thus|hence|cause"
@@ -20,6 +21,16 @@ _MANNER = re.compile(
 _MEANING = re.compile(
     r"是指|即|指的是|称为|定义|表示|意味着|：|is an?\b|are\b|means?\b|refers? to|i\.e\.|called", re.IGNORECASE
 )
+_SIGNPOST = re.compile(
+    r"\W*(?:welcome|hello|hi,|thanks|in this (?:talk|section|chapter|guide|article|document|video|note)"
+    r"|this (?:talk|section|chapter|guide|article|document|page|video|note)\b"
+    r"|the following (?:sections?|code|table|examples?)\b|(?:next|first|finally|now),? (?:we|I|let)\b"
+    r"|we(?:'ll| will| are going to) (?:look|see|discuss|talk|cover)|let(?:'s| us)\b"
+    r"|大家好|欢迎|谢谢|感谢|本[章节文篇页]|这一?[篇章节期]|接下来|下面|随后|今天(?:我|来|要|给)"
+    r"|(?:最后|接着|然后|首先|先)(?:来?看|去?了解|介绍)|第[一二三四五]个?点?就是)",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[。！？.!?；;]\W*$|[，,：:]")
 _LINK = re.compile(r"https?://|^\[\d+\]")
 _NUMBER = re.compile(r"\d[\d,.]*")
 _NAME = re.compile(r"`[^`]+`|--\w[\w-]+|\b\w+_\w+|\b[A-Z][a-z]+[A-Z]\w+")
@@ -34,7 +45,7 @@ def suits(question: Question, passage: Passage) -> float:
     if Want.NAME in question.wants:
         bonus += 0.18 * any(name.strip("`") not in asked for name in _NAME.findall(quote))
     if Want.REASON in question.wants:
-        bonus += 0.12 * bool(_REASON.search(quote))
+        bonus += 0.18 * bool(_REASON.search(quote))
     if Want.MANNER in question.wants:
         bonus += 0.10 * bool(_MANNER.search(quote))
     if Want.MEANING in question.wants:
@@ -59,6 +70,11 @@ def _defines(question: Question, quote: str) -> bool:
     return any(found)
 
 
+def is_signpost(quote: str) -> bool:
+    """Whether it greets, or says what will be said, rather than saying it."""
+    return bool(_SIGNPOST.match(quote))
+
+
 def readability(passage: Passage) -> float:
     """How readable the quote is on its own."""
     quote = passage.quote
@@ -76,6 +92,11 @@ def readability(passage: Passage) -> float:
         factor *= 0.8
     if passage.form == "code":
         factor *= 0.85
+    if is_signpost(quote):
+        factor *= 0.6
+    if isinstance(passage.locator, Page):
+        factor *= 1.0 if _SENTENCE.search(quote) else 0.85  # a label of a diagram
+        factor *= 0.7 if passage.locator.number == 1 else 1.0  # a cover
     if _LINK.search(quote):
         factor *= 0.8
     return factor

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from generate.quantity import quantities
-from kb.text import HAN, sentences, stable_id
-from kb.types import Chunk, Evidence, Hit, Locator, Page, Role
+from kb.text import HAN, detect_lang, sentences, stable_id
+from kb.types import Chunk, Evidence, Hit, Locator, Mark, Page, Role, Span
 
 Form = Literal["prose", "row", "code"]
 
@@ -102,8 +102,8 @@ def _of_hit(hit: Hit) -> Iterator[Passage]:
             if _is_header(text, end):
                 header = line
                 continue
-        above = [hit.chunk.context, _title_above(hit.chunk, start), header if form == "row" else ""]
         if start < end and _is_located(hit, start, end):
+            above = [hit.chunk.context, _headings(hit.chunk, start, end), header if form == "row" else ""]
             yield Passage(hit, start, end, form, "\n".join(filter(None, above)))
 
 
@@ -113,13 +113,27 @@ def _without_titles(chunk: Chunk) -> str:
     One that gives a figure, as on a slide (`FP8: up to 1.3 PFLOPS`), says something and stays.
     """
     text = chunk.text
-    for span in chunk.spans:
-        if span.role is Role.TITLE and not any(held.unit for held in quantities(text[span.start : span.end])):
+    for before, span in zip((None, *chunk.spans), chunk.spans, strict=False):
+        line = chunk.text[span.start : span.end]
+        is_title = span.role is Role.TITLE or (before is not None and _is_subtitle(chunk, before, span))
+        if is_title and not any(held.unit for held in quantities(line)):
             text = text[: span.start] + "\n" * (span.end - span.start) + text[span.end :]
     return text
 
 
-def _title_above(chunk: Chunk, start: int) -> str:
+def _is_subtitle(chunk: Chunk, before: Span, span: Span) -> bool:
+    """Whether a slide gives its title once more in the other language, right below it."""
+    if before.role is not Role.TITLE or span.role is not Role.BODY or not isinstance(span.locator, Page):
+        return False
+    title, line = chunk.text[before.start : before.end], chunk.text[span.start : span.end]
+    return {detect_lang(title), detect_lang(line)} == {"zh", "en"} and not _SENTENCE_END.search(line)
+
+
+def _headings(chunk: Chunk, start: int, end: int) -> str:
+    """The headings of a note's passage, the title of a slide."""
+    locator = chunk.locate(start, end)
+    if isinstance(locator, Mark):
+        return " > ".join(locator.heading_path)
     above = (span for span in reversed(chunk.spans) if span.role is Role.TITLE and span.end <= start)
     return next((chunk.text[span.start : span.end] for span in above), "")
 
@@ -147,7 +161,7 @@ def _prose(text: str, start: int, end: int) -> Iterator[tuple[int, int, Form]]:
         if _HEADING.match(fragment) or _DIRECTIVE.match(fragment):
             continue
         left += len(_LEAD.match(fragment)[0])  # type: ignore[index]  # it matches the empty string, too
-        if any(map(str.isalnum, text[left:right])):
+        if any(map(str.isalpha, text[left:right])):  # a lone number on a slide tells nothing
             yield left, right, "prose"
 
 

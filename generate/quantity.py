@@ -10,6 +10,9 @@ from decimal import Decimal
 
 _SCALES = {"万": 10**4, "亿": 10**8, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _LETTERS = {"K": 10**3, "k": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
+SIZES = tuple(f"{prefix}{binary}B" for prefix in "KMGTP" for binary in ("", "i"))
+"""Units that count bytes."""
+
 _UNITS = (
     {
         "%": ("%", "percent", "per cent", "％"),
@@ -30,7 +33,7 @@ _UNITS = (
         "W": ("W", "瓦", "watts"),
     }
     | {f"{p}FLOPS": (f"{p}FLOPS", f"{p}FLOP/s") for p in "GTP"}
-    | {f"{p}{i}B{per}": (f"{p}{i}B{per}",) for p in "KMGTP" for i in ("", "i") for per in ("", "/s")}
+    | {size + per: (size + per,) for size in SIZES for per in ("", "/s")}
 )
 _UNIT_OF = {
     spelling.casefold() if len(spelling) > 2 else spelling: unit for unit, all_ in _UNITS.items() for spelling in all_

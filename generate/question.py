@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from generate.quantity import quantities
+from generate.quantity import SIZES, quantities
 from index.sparse import terms
 from kb.glossary import Glossary, Term, load_glossary
 from kb.text import HAN, detect_lang
@@ -121,8 +121,13 @@ def _analysed(text: str, glossary: Glossary) -> Question:
         wants=frozenset(want for want, pattern in _ASKS.items() if pattern.search(text)),
         flags=tuple(dict.fromkeys(_FLAG.findall(text))),
         versions=versions,
-        units=frozenset(q.unit for q in quantities(_HOW_MANY.sub("1 ", text)) if q.unit and q.written.startswith("1 ")),
+        units=_units(text),
     )
+
+
+def _units(text: str) -> frozenset[str]:
+    units = {q.unit for q in quantities(_HOW_MANY.sub("1 ", text)) if q.unit and q.written.startswith("1 ")}
+    return frozenset(units.union(SIZES) if "byte" in units else units)
 
 
 def _concepts(text: str, glossary: Glossary) -> Iterator[Concept]:
@@ -131,8 +136,7 @@ def _concepts(text: str, glossary: Glossary) -> Iterator[Concept]:
     for term in glossary.find(text):
         tokens = {token for name in term.names("und") for token in terms(name)}
         covered |= tokens
-        name = term.names("und")[0]
-        yield Concept(name, name, 1.2, term, named=bool(tokens & proper))
+        yield Concept(term.names("und")[0], _spelling(term, text), 1.2, term, named=bool(tokens & proper))
     classes = _word_classes(text)
     covered |= _stop_words().union(_VERSION.findall(text))  # a version says which source, not what it speaks of
     tokens = {token for token in terms(text) if token not in covered}
@@ -150,7 +154,24 @@ def _concepts(text: str, glossary: Glossary) -> Iterator[Concept]:
             named = token in proper or any(map(str.isdigit, token))
             if surface:
                 weight = _latin_weight(token, named=named)
-                yield Concept(token, surface, weight, named=named, noun=token not in _word_list("kinds.txt"))
+                yield Concept(token, surface, weight, named=named, noun=not _is_common(token))
+
+
+def _spelling(term: Term, text: str) -> str:
+    """How the question spells a term: the longest of its names that stands there; else its usual one."""
+    names = sorted(term.names("und"), key=len, reverse=True)
+    return next((name for name in names if name.casefold() in text.casefold()), term.names(detect_lang(text))[0])
+
+
+def _is_common(word: str) -> bool:
+    """Whether it is no noun of a field: a verb, an adjective or an adverb that all fields use, or a kind of thing."""
+    if word in _word_list("kinds.txt") or (word.endswith("ly") and len(word) > 4):
+        return True
+    bases = {word} | {word.removesuffix(ending) for ending in ("s", "es", "d", "ed", "ing", "r", "er", "st", "est")}
+    bases |= {f"{base}e" for base in bases if word.endswith(f"{base}ing")}
+    bases |= {base[:-1] for base in bases if base[-1:] == base[-2:-1]}  # stopped, bigger
+    bases |= {f"{word.removesuffix(ending)}y" for ending in ("ies", "ied", "ier") if word.endswith(ending)}
+    return not bases.isdisjoint(_word_list("common.txt"))
 
 
 def _surface(token: str, text: str) -> str:

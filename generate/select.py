@@ -9,19 +9,23 @@ from dataclasses import replace
 from functools import lru_cache
 
 from generate.extract import Reading, Scored
+from generate.fitness import is_signpost
+from generate.passages import Passage
 from generate.quantity import quantities
 from generate.question import Want
 from kb.text import HAN, fold
+from kb.types import Page, Span
 
 MOST = 4  # quotes in an answer
 _LOOKED_AT = 60  # passages, best first
 _ENOUGH = 0.75  # a further quote must score this share of the best one …
-_ENOUGH_ELSEWHERE = 0.9  # … this one if it stands in another source …
+_ENOUGH_OTHERWISE = 0.9  # … this one if it stands in another source or, as the third or fourth, brings nothing new …
 _LEAST_OWN = 0.3  # … and name this share of what the best one names itself …
 _NEW = 0.15  # … after a credit, up to this, for the share of the question that only it covers
-_NEWS = 0.03  # … and that share, or a figure that is asked for, must be more than this from the third quote on
+_NEWS = 0.03  # … which brings something new if it is more than this, or if the quote has a figure that is asked for
 _LONGEST = 560  # columns of a quote that grows beyond its sentence; a hanzi takes two
-_READABLE = 240  # columns up to which a quote takes in the rest of its paragraph
+_READABLE = 320  # columns up to which a quote takes in the rest of its paragraph
+_SAME_SLIDE = 0.3
 _SAME = 0.6  # quotes that share this much of the shorter one's words say the same
 
 _POINTS_BACK = re.compile(
@@ -29,6 +33,7 @@ _POINTS_BACK = re.compile(
     r"否则|但|而|它|即|也就是|换言之)"
 )
 _OPENS = re.compile(r"[:：]\W*$")
+_NEXT_ITEM = re.compile(r"\s*\n[ \t]*(?:[-*+•]|\d{1,2}[.)、])[ \t]*(?:\[[ xX]\][ \t]*)?")
 _SAME_PARAGRAPH = re.compile(r"[ \t]*\n?[ \t]*")
 
 Line = Sequence[Scored]
@@ -75,10 +80,11 @@ def _worth_adding(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bo
         return False
     covered: frozenset[int] = frozenset().union(*(other.own for other in chosen))
     adds = reading.coverage(one.own - covered)
-    if len(chosen) > 1 and adds < _NEWS and not _brings_figure(one, chosen, reading):
+    if reading.question.wants == {Want.NUMBER} and not _brings_figure(one, chosen, reading):
         return False
+    is_new = len(chosen) == 1 or adds > _NEWS or _brings_figure(one, chosen, reading)
     is_elsewhere = all(one.passage.hit.source.id != other.passage.hit.source.id for other in chosen)
-    enough = _ENOUGH_ELSEWHERE if is_elsewhere else _ENOUGH
+    enough = _ENOUGH if is_new and not is_elsewhere else _ENOUGH_OTHERWISE
     return one.score + min(adds, _NEW) >= enough * max(other.score for other in chosen)
 
 
@@ -101,19 +107,11 @@ def _lines(scored: Sequence[Scored]) -> Mapping[str, list[Scored]]:
 
 
 def _whole(one: Scored, line: Line) -> Scored:
-    """The passage with the sentences that it points back to or that point back to it, and the rest of a paragraph."""
-    first = last = next(at for at, other in enumerate(line) if other.passage == one.passage)
-    if one.passage.form != "prose":
-        return one
-    while first > 0 and _POINTS_BACK.match(line[first].passage.quote) and _joined(line, first - 1, last):
+    """The passage with what it points back to, what points back to it, its list, and the rest of a short paragraph."""
+    first = last = next(at for at, other in enumerate(line) if other.passage.start == one.passage.start)
+    while first > 0 and _POINTS_BACK.match(line[first].passage.quote) and _joined(line, first - 1, last, _LONGEST):
         first -= 1
-    while (
-        last + 1 < len(line)
-        and (_POINTS_BACK.match(line[last + 1].passage.quote) or _OPENS.search(line[last].passage.quote))
-        and _joined(line, first, last + 1)
-    ):
-        last += 1
-    while last + 1 < len(line) and _is_paragraph(line, last) and _joined(line, first, last + 1, _READABLE):
+    while last + 1 < len(line) and _joined(line, first, last + 1, _reach(line, first, last)):
         last += 1
     while first > 0 and _is_paragraph(line, first - 1) and _joined(line, first - 1, last, _READABLE):
         first -= 1
@@ -122,21 +120,41 @@ def _whole(one: Scored, line: Line) -> Scored:
     return replace(one, passage=passage, own=one.own.union(*(part.own for part in parts)))
 
 
-def _joined(line: Line, first: int, last: int, longest: int = _LONGEST) -> bool:
-    """Whether these passages read as one quote: prose, without a gap, not too long."""
+def _reach(line: Line, first: int, last: int) -> int:
+    """Columns that the quote from `first` to `last` may have with the passage behind it."""
+    gap = _gap(line, last)
+    opens = any(_OPENS.search(one.passage.quote) for one in line[first : last + 1])
+    if _OPENS.search(line[last].passage.quote) or (opens and _NEXT_ITEM.fullmatch(gap)):
+        return _LONGEST
+    if "\n\n" not in gap and _POINTS_BACK.match(line[last + 1].passage.quote):
+        return _LONGEST
+    return _READABLE if _is_paragraph(line, last) else 0
+
+
+def _joined(line: Line, first: int, last: int, longest: int) -> bool:
+    """Whether these passages make one quote of prose that is not too long."""
     left, right = line[first].passage, line[last].passage
     text = left.hit.chunk.text[left.start : right.end]
-    return (
-        left.form == right.form == "prose"
-        and "\n\n" not in text.replace("\n\n-", "").replace("：\n\n", "")
-        and len(text) + len(HAN.findall(text)) <= longest
-    )
+    return left.form == right.form == "prose" and len(text) + len(HAN.findall(text)) <= longest
+
+
+def _gap(line: Line, at: int) -> str:
+    left, right = line[at].passage, line[at + 1].passage
+    return left.hit.chunk.text[left.end : right.start]
 
 
 def _is_paragraph(line: Line, at: int) -> bool:
-    """Whether the passage at `at` and the next one belong to one paragraph."""
+    """Whether the passage at `at` and the next one belong to one paragraph; on a slide, to one text of it."""
     left, right = line[at].passage, line[at + 1].passage
-    return bool(_SAME_PARAGRAPH.fullmatch(left.hit.chunk.text[left.end : right.start]))
+    if is_signpost(left.quote) or (isinstance(left.locator, Page) and _span(left) != _span(right)):
+        return False
+    return bool(_SAME_PARAGRAPH.fullmatch(_gap(line, at)))
+
+
+def _span(passage: Passage) -> Span | None:
+    return next(
+        (span for span in passage.hit.chunk.spans if span.start < passage.end and span.end > passage.start), None
+    )
 
 
 # --- the same twice ---------------------------------------------------------------------------------------------
@@ -148,10 +166,22 @@ def _says_same(one: Scored, other: Scored) -> bool:
     if left.hit.chunk.id == right.hit.chunk.id and left.start < right.end and right.start < left.end:
         return True
     words, others = _bigrams(left.quote), _bigrams(right.quote)
-    if len(words & others) < _SAME * min(len(words), len(others)):
+    same = _SAME_SLIDE if _is_same_slide(left, right) else _SAME
+    if len(words & others) < same * min(len(words), len(others)):
         return False
     figures, more = sorted((_numbers(left.quote), _numbers(right.quote)), key=len)
     return figures <= more
+
+
+def _is_same_slide(left: Passage, right: Passage) -> bool:
+    """Whether both stand on one slide of a talk whose deck is there in two files."""
+    talk = left.hit.source.talk
+    return (
+        talk is not None
+        and talk == right.hit.source.talk
+        and left.locator == right.locator
+        and isinstance(left.locator, Page)
+    )
 
 
 @lru_cache(maxsize=4096)

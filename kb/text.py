@@ -169,10 +169,20 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _boundaries(text: str) -> Iterator[int]:
-    cuts = {found.end() for found in _STOP.finditer(text) if _ends(text, found.end())}
+    cuts = {_before_opening(text, found.end()) for found in _STOP.finditer(text) if _ends(text, found.end())}
     cuts |= {position for position, character in enumerate(text) if character == "\n" and _breaks(text, position)}
     yield from sorted(cut for cut in cuts if 0 < cut < len(text))
     yield len(text)
+
+
+def _before_opening(text: str, end: int) -> int:
+    """The end of a sentence less the mark that opens the next one, as in "到此为止。`--flag` 是…"."""
+    mark = text[end - 1]
+    if mark not in "*_`" or text[end : end + 1].strip() == "":
+        return end
+    start = end - (len(text[:end]) - len(text[:end].rstrip(mark)))
+    is_open = text.count(mark, text.rfind("\n", 0, end) + 1, start) % (2 * (end - start)) == 0
+    return start if is_open else end
 
 
 def _ends(text: str, position: int) -> bool:
