@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.load import KINDS
+from ingest.load import KINDS, enter
 from ingest.talk import TALK_FILE
 from kb.text import printable
 from kb.types import Dropped
@@ -24,12 +24,13 @@ def discover(paths: Iterable[Path]) -> Iterator[Path | Dropped]:
     """Files to load, each once, and what a folder holds besides, with the reason why it is left out.
 
     A path that is no folder is given back whatever it is: someone named it, so `load` shall say what is wrong with it.
-    In folders, hidden entries, other kinds of files and what `.kbignore` lists (in the language of `.gitignore`, in any
-    folder) are left out. Links are followed where they stay inside the given folder.
+    So is a folder that cannot be opened, because nobody knows what is lost with it. In folders, hidden entries, other
+    kinds of files and what `.kbignore` lists (in the language of `.gitignore`, in any folder) are left out. Links are
+    followed where they stay inside the given folder.
     """
     seen: set[Path] = set()
     for path in paths:
-        if path.is_dir():
+        if _is_folder(path):
             yield from _Walk(_real(path), seen).folder(path, ())
         elif (real := _real(path)) not in seen:
             seen.add(real)
@@ -48,11 +49,20 @@ class _Walk:
         self.seen.add(real)
         try:
             entries = sorted(folder.iterdir(), key=lambda entry: (unicodedata.normalize("NFC", entry.name), entry.name))
-        except OSError as error:
-            yield _dropped(folder, f"the folder cannot be opened ({error.strerror}); grant the right to read it")
+            enter(folder)
+        except OSError:
+            yield folder
             return
-        if any(entry.name == IGNORE_FILE for entry in entries):
-            rules = (*rules, (folder, _rules(folder / IGNORE_FILE)))
+        if (ignore := folder / IGNORE_FILE).is_file():
+            try:
+                lines = ignore.read_text(encoding="utf-8", errors="replace").splitlines()
+            except OSError as error:
+                reason = f"its {IGNORE_FILE} cannot be read ({error.strerror}); grant the right to read it"
+                yield _dropped(folder, reason)
+                return
+            spec, invalid = _rules(lines)
+            rules = (*rules, (folder, spec))
+            yield from (_dropped(ignore, f"line {number} is no pattern and leaves nothing out") for number in invalid)
         for entry in entries:
             if entry.name not in (IGNORE_FILE, TALK_FILE):
                 yield from self._entry(entry, rules)
@@ -60,7 +70,7 @@ class _Walk:
     def _entry(self, path: Path, rules: tuple[tuple[Path, GitIgnoreSpec], ...]) -> Iterator[Path | Dropped]:
         if reason := self._reason_to_leave(path, rules):
             yield _dropped(path, reason)
-        elif path.is_dir():
+        elif _is_folder(path):
             yield from self.folder(path, rules)
         else:
             self.seen.add(_real(path))
@@ -86,20 +96,32 @@ class _Walk:
         return "the same file as one already read" if real in self.seen else None
 
 
+def _is_folder(path: Path) -> bool:
+    """`Path.is_dir`, which raises on names that are too long and below folders that are closed, without raising."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
 def _real(path: Path, *, strict: bool = False) -> Path:
     """`Path.resolve` without its RuntimeError on a link to itself."""
     return Path(os.path.realpath(path, strict=strict))
 
 
-def _rules(path: Path) -> GitIgnoreSpec:
+def _rules(lines: Sequence[str]) -> tuple[GitIgnoreSpec, list[int]]:
+    """The patterns, and the numbers of the lines that are none."""
     from pathspec import GitIgnoreSpec
 
-    return GitIgnoreSpec.from_lines(path.read_text(encoding="utf-8", errors="replace").splitlines())
+    invalid = []
+    for number, line in enumerate(lines, 1):
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            invalid.append(number)
+    return GitIgnoreSpec.from_lines(line for number, line in enumerate(lines, 1) if number not in invalid), invalid
 
 
 def _ignored(path: Path, rules: tuple[tuple[Path, GitIgnoreSpec], ...]) -> bool:
     """The deepest `.kbignore` that says something about `path` decides, as in Git."""
-    slash = "/" if path.is_dir() else ""
+    slash = "/" if _is_folder(path) else ""
     for folder, spec in reversed(rules):
         verdict = spec.check_file(path.relative_to(folder).as_posix() + slash).include
         if verdict is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import stat
 import unicodedata
@@ -72,7 +73,10 @@ def source_of(path: Path) -> SourceKey:
     """
     where = printable(str(path))
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            enter(path)
+        if not stat.S_ISREG(mode):
             raise UnreadableSource("this is no file", where=where, remedy="Name a file, or a folder of files")
         with path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -80,6 +84,15 @@ def source_of(path: Path) -> SourceKey:
     except OSError as error:
         raise _inaccessible(error, where) from error
     return SourceKey(stable_id(uri), uri, digest)
+
+
+def enter(folder: Path) -> None:
+    """
+    Raises:
+        OSError: if what the folder holds cannot be listed, or not be reached: a folder needs both rights.
+    """
+    os.scandir(folder).close()
+    os.stat(os.path.join(folder, "."))  # noqa: PTH116, PTH118 - `Path` would take the dot away
 
 
 def load(path: Path, reading: Reading) -> Document:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from ingest.discover import discover
+from ingest.load import source_of
+from kb.errors import UnreadableSource
 from kb.types import Dropped
 
 
@@ -119,16 +121,41 @@ def without_privileges() -> Iterator[Path]:
             os.seteuid(user)
 
 
-def test_a_folder_without_permission_is_named_and_the_rest_is_read() -> None:
+@pytest.mark.parametrize("mode", [0o000, 0o444, 0o111], ids=["closed", "listed only", "entered only"])
+def test_a_folder_without_permission_is_an_error_and_the_rest_is_read(mode: int) -> None:
     with without_privileges() as folder:
         write(folder, "closed/a.md", "open/b.md")
-        (folder / "closed").chmod(0)
+        (folder / "closed").chmod(mode)
         items = list(discover([folder]))
+        with pytest.raises(UnreadableSource, match=r"closed: no right to read it.*chmod"):
+            source_of(folder / "closed")
         (folder / "closed").chmod(0o755)
-    assert [path.name for path in items if isinstance(path, Path)] == ["b.md"]
-    (dropped,) = [item for item in items if isinstance(item, Dropped)]
-    assert dropped.what == "closed"
-    assert "Permission denied" in dropped.reason
+    assert items == [folder / "closed", folder / "open/b.md"]
+
+
+def test_a_name_below_a_closed_folder_is_left_to_load() -> None:
+    with without_privileges() as folder:
+        write(folder, "closed/a.md")
+        (folder / "closed").chmod(0)
+        items = list(discover([folder / "closed/a.md", folder / ("x" * 300 + ".md")]))
+        (folder / "closed").chmod(0o755)
+    assert items == [folder / "closed/a.md", folder / ("x" * 300 + ".md")]
+
+
+def test_what_is_wrong_with_a_kbignore_stops_nothing(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "b.md", "sub/c.md")
+    (tmp_path / ".kbignore").write_text("b.md\n!\n", encoding="utf-8")
+    (tmp_path / "sub/.kbignore").mkdir()
+    assert found(tmp_path, under=tmp_path) == ["a.md", "sub/c.md"]
+    assert left_out(tmp_path)[".kbignore"] == "line 2 is no pattern and leaves nothing out"
+
+
+def test_a_folder_whose_kbignore_is_closed_is_left_out() -> None:
+    with without_privileges() as folder:
+        write(folder, "private/a.md", "private/.kbignore", "b.md")
+        (folder / "private/.kbignore").chmod(0)
+        assert found(folder, under=folder) == ["b.md"]
+        assert "Permission denied" in left_out(folder)["private"]
 
 
 @pytest.mark.corpus
