@@ -21,6 +21,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ingest.decode import read_text
+from ingest.frontmatter import language
 from kb.errors import UnreadableSource
 from kb.text import printable, slug
 from kb.types import Lang, Talk
@@ -39,6 +40,13 @@ class _TalkFile(BaseModel):
     language: Lang = "und"
     media: tuple[str, ...] | None = None
 
+    @field_validator("title")
+    @classmethod
+    def _names_something(cls, title: str) -> str:
+        if not slug(title).strip("-_"):
+            raise ValueError("it holds no letter and no digit, so nothing can be named by it")
+        return title
+
     @field_validator("speakers", "media", mode="before")
     @classmethod
     def _one_is_a_list(cls, value: object) -> object:
@@ -47,7 +55,7 @@ class _TalkFile(BaseModel):
     @field_validator("language", mode="before")
     @classmethod
     def _primary(cls, value: object) -> object:
-        return value.lower().partition("-")[0] if isinstance(value, str) else value
+        return (language(value) or value) if isinstance(value, str) else value
 
     @field_validator("url")
     @classmethod
@@ -60,7 +68,7 @@ class _TalkFile(BaseModel):
     @classmethod
     def _inside(cls, media: tuple[str, ...] | None) -> tuple[str, ...] | None:
         for name in media or ():
-            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            if "\0" in name or PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
                 raise ValueError(f"{printable(name)} lies outside the talk's folder")
         return media
 
@@ -103,7 +111,7 @@ def _parse(path: Path) -> _TalkFile:
     try:
         # Composed, not constructed: every scalar stays text, so that version 0.20 does not become 0.2.
         root = yaml.compose(read_text(path), Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         raise _invalid(path, mark.line + 1 if mark else None, "this is no valid YAML") from error
     if not isinstance(root, yaml.MappingNode):
@@ -111,11 +119,12 @@ def _parse(path: Path) -> _TalkFile:
     lines: dict[str, int] = {}
     values: dict[str, str | list[str] | None] = {}
     for key, value in root.value:
-        if key.value in lines:
-            raise _invalid(path, key.start_mark.line + 1, f"{printable(str(key.value))} stands here a second time")
-        lines[str(key.value)] = key.start_mark.line + 1
+        name, line = str(key.value), key.start_mark.line + 1
+        if name in lines:
+            raise _invalid(path, line, f"{printable(name)} stands here a second time")
+        lines[name] = line
         if not (isinstance(value, yaml.ScalarNode) and value.value in ("", "~", "null")):
-            values[str(key.value)] = _plain(value)
+            values[name] = _plain(value)
     try:
         return _TalkFile.model_validate(values)
     except ValidationError as error:

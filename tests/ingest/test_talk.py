@@ -58,6 +58,13 @@ def test_media_names_what_belongs_to_the_talk(tmp_path: Path) -> None:
     assert talk_of(tmp_path / "note.md") is None
 
 
+@pytest.mark.parametrize("tag", ["zh", "zh-CN", "zh_Hans", "ZH"])
+def test_a_language_is_told_by_any_tag(tmp_path: Path, tag: str) -> None:
+    found = talk(tmp_path, f"title: T\nlanguage: {tag}\n")
+    assert found is not None
+    assert found.lang == "zh"
+
+
 @pytest.mark.parametrize(
     ("content", "line", "reason"),
     [
@@ -77,6 +84,10 @@ def test_media_names_what_belongs_to_the_talk(tmp_path: Path) -> None:
         ("title: T\nmedia: [../secret.md]\n", 2, "outside"),
         ("title: T\nmedia: [/etc/passwd]\n", 2, "outside"),
         ("title: T\nmedia: [gone.mp4]\n", None, "gone.mp4"),
+        ('title: T\nmedia: ["a\\0b.mp4"]\n', 2, "outside"),
+        ("title: '!?'\n", 1, "no letter"),
+        ("title: " + "[" * 3000, None, "YAML"),
+        ("? [a]\n: b\ntitle: T\n", 1, "no such field"),
         ("title: !!python/object/apply:os.system [ls]\n", 1, "title"),
     ],
 )
