@@ -19,13 +19,14 @@ from index.client import QdrantStore
 from index.library import Library, Vectors
 from index.points import LEXICAL
 from index.serving import RunningService, forget_service, record_service, running_service
-from index.store import IndexRecipe
+from index.store import Found, IndexRecipe, Point, Request
 from kb.errors import IndexMismatch, LibraryBusy, NotFound, UnreadableSource
 from kb.types import Chunk, Filters, Outcome, Progress, Status
 from tests.index.corpus import RECIPE, document, embed, lexical, source, split
 from tests.index.mortal import NEW, OLD, REBUILT, open_library, put, rebuild_and_die, update_and_die
 
 SOURCE = document(OLD).source
+EVERY_LINE = Request(LEXICAL, lexical("line of the block pool"), Filters(), 500)
 
 
 @pytest.fixture
@@ -196,6 +197,8 @@ def test_a_reader_sees_the_old_or_the_new_while_a_source_is_switched(tmp_path: P
     def read(library: Library) -> int:
         seen = 0
         while not done.is_set():
+            first, second = library.search_batch([EVERY_LINE, EVERY_LINE._replace(limit=100)])
+            assert {hit.chunk.text for hit in first} == {hit.chunk.text for hit in second}
             assert texts(library) in (old, new)
             assert library.document(SOURCE.id).segments[0].text in (old[0], new[0])
             seen += 1
@@ -212,11 +215,24 @@ def test_a_reader_sees_the_old_or_the_new_while_a_source_is_switched(tmp_path: P
         assert all(reader.result() for reader in readers)
 
 
+def test_a_switch_between_snapshot_and_search_is_asked_again(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(library, OLD)
+    search = library.store.search_batch
+    switches = [lambda: put(library, NEW)]
+
+    def switch_first(requests: Sequence[Request]) -> list[list[Found]]:
+        while switches:
+            switches.pop()()
+        return search(requests)
+
+    monkeypatch.setattr(library.store, "search_batch", switch_first)
+    both = library.search_batch([EVERY_LINE, EVERY_LINE])
+    assert [sorted(hit.chunk.text for hit in hits) for hits in both] == [sorted(NEW.splitlines())] * 2
+
+
 def test_points_of_a_version_that_is_being_written_take_no_places(library: Library) -> None:
     put(library, OLD)
     unfinished = document(NEW)
-    from index.store import Point
-
     library.store.upsert(
         [
             Point(chunk, unfinished.source, "unfinished", vectors.dense, vectors.lexical)
@@ -227,6 +243,8 @@ def test_points_of_a_version_that_is_being_written_take_no_places(library: Libra
         found = library.search(LEXICAL, lexical("new line of the block pool"), Filters(), limit)
         assert len(found) == min(limit, 130)
         assert all(hit.chunk.text.startswith("old") for hit in found)
+        both = library.search_batch([EVERY_LINE._replace(limit=limit), EVERY_LINE._replace(limit=1)])
+        assert [len(hits) for hits in both] == [min(limit, 130), 1]
     assert library.get([chunk.id for chunk in split(unfinished)]) == []
 
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from index.client import QdrantStore
 from index.edge import EdgeStore
 from index.points import LEXICAL, PAYLOAD_INDEXES
-from index.store import IndexRecipe, Sparse, Store
+from index.store import IndexRecipe, Request, Sparse, Store
 from kb.errors import BadRequest, IndexMismatch, KBError, LibraryBusy, MissingDependency
 from kb.types import Filters, Kind
 from tests.index.corpus import EMBEDDER, RECIPE, lexical, point, source
@@ -144,6 +144,30 @@ def test_p32_filters_hold_on_every_list(store: Store, filters: Filters, expected
     assert set(ids(store.search("bigrams", query("pool"), filters, 10))) == wanted
     every_word = lexical(" ".join(point.chunk.text for point in POINTS))
     assert set(ids(store.search(LEXICAL, every_word, filters, 10))) == wanted
+
+
+def test_several_lists_are_searched_in_one_go(store: Store) -> None:
+    store.upsert(POINTS)
+    requests = [
+        Request("bigrams", query("block pool"), Filters(langs=("en",)), 2),
+        Request(LEXICAL, lexical("pool gate"), Filters(), 10),
+        Request(LEXICAL, lexical("nowhere"), Filters(), 3),
+        Request("bigrams", query("gate"), Filters(talks=("kv",)), 4),
+        Request(LEXICAL, Sparse((), ()), Filters(), 1),
+    ]
+    assert store.search_batch(requests) == [store.search(*request) for request in requests]
+    assert [len(found) for found in store.search_batch(requests)] == [2, 5, 0, 4, 0]
+    assert store.search_batch([]) == []
+
+
+def test_a_search_shows_what_was_written_last(store: Store) -> None:
+    store.upsert(POINTS)
+    assert store.search(LEXICAL, lexical("gate"), Filters(), 1)[0].source == CLIP
+    renamed = CLIP.model_copy(update={"title": "renamed"})
+    store.upsert([replace(POINTS[4], source=renamed)])
+    assert store.search(LEXICAL, lexical("gate"), Filters(), 1)[0].source == renamed
+    store.delete(CLIP.id)
+    assert store.search(LEXICAL, lexical("gate"), Filters(), 1) == []
 
 
 def test_p32_ties_are_broken_by_chunk_id_also_across_the_limit(store: Store) -> None:
