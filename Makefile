@@ -36,7 +36,7 @@ bench-peers: $(READY)
 	$(BIN)/python -m tests.bench.peers.compare
 
 eval: $(READY)
-	$(BIN)/kb --home build/eval eval --cases eval/cases/examples.jsonl --corpus examples --floor eval/cases/floor.json
+	$(BIN)/kb eval --cases eval/cases/examples.jsonl --corpus examples --floor eval/cases/floor.json --html build/eval.html
 
 site: $(READY)
 	$(BIN)/mkdocs build --quiet --strict --config-file site/mkdocs.yml

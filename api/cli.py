@@ -212,22 +212,27 @@ def doctor(context: typer.Context, json: Json = False) -> None:
     exit_with(ENVIRONMENT if any(check.state == "missing" for check in checks) else OK)
 
 
-@app.command(name="eval", epilog="Example: `kb eval --cases questions.jsonl --corpus notes/ --out build/eval`")
+@app.command(
+    name="eval",
+    epilog="Example: `kb eval --cases questions.jsonl --corpus notes/ --html build/eval.html --floor floor.json`",
+)
 def evaluate(
     context: typer.Context,
-    cases: Annotated[Path, typer.Option(help="Questions with gold quotes, one JSON object a line.")],
-    corpus: Annotated[Path | None, typer.Option(help="Files to add first.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the report.")] = None,
-    answers: Annotated[bool, typer.Option(help="Measure answers, too.")] = True,
-    json: Json = False,
+    corpus: Annotated[Path, typer.Option(help="Folder that the gold files are named relative to.")],
+    more: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="More files of cases.")] = None,
+    cases: Annotated[list[Path] | None, typer.Option(help="Questions with gold quotes, in JSON Lines.")] = None,
+    home: Annotated[Path | None, typer.Option(help="Library to reuse; else one of the evaluation's own.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the report here, as JSON.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write it here, as one HTML page.")] = None,
+    baseline: Annotated[Path | None, typer.Option(help="An earlier JSON report to compare with.")] = None,
+    floor: Annotated[Path | None, typer.Option(help="The least to accept, as JSON; below it, exit code 7.")] = None,
+    answers: Annotated[bool, typer.Option("--answers/--no-answers", help="Ask, or only search.")] = True,
 ) -> None:
-    """Measure search and answers on questions whose sources are known."""
-    from api.evaluation import keep, measure, show_report
+    """Measure search and answers on questions whose sources are known (docs/evaluation.md)."""
+    from api.evaluation import Order, carry_out
 
-    with library_of(context, new=corpus is not None) as library:
-        report = measure(library, cases, corpus, answers=answers)
-    keep(report, out)
-    tell(report, show_report, json=json)
+    order = Order([*(cases or ()), *(more or ())], corpus, json, html, baseline, floor, answers=answers)
+    exit_with(carry_out(context, order, home))
 
 
 def main() -> NoReturn:

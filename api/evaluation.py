@@ -1,16 +1,73 @@
-"""`kb eval`: hands the library to the evaluation, and keeps its report."""
+"""`kb eval`: hands the library to the evaluation, tells what it found, and keeps its report."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+
+import typer
 
 from api.base import KnowledgeBase, MarkedHit
 from api.console import note, out
+from api.problems import BELOW_FLOOR, OK
 from api.progress import bar
+from api.session import library_of, settings_of
+from eval import compare, render
 from eval import report as reports
 from eval import run as runs
-from eval.cases import load_cases
+from eval.cases import Case, load_cases
+from kb.errors import BadRequest, IndexMismatch, NotFound
+from kb.settings import Settings
 from kb.types import Answer, Document, Filters, Outcome, Progress, Query
+
+_WIDEST = 100  # columns
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to measure, on what, and what to do with the report."""
+
+    cases: Sequence[Path]
+    corpus: Path
+    json: Path | None
+    html: Path | None
+    baseline: Path | None
+    floor: Path | None
+    answers: bool = True
+
+
+def carry_out(context: typer.Context, order: Order, home: Path | None) -> int:
+    """Measure, show, write and judge; the exit code. What cannot be read is told before anything is measured."""
+    if not order.cases:
+        raise BadRequest("there is nothing to ask", remedy="Name files of cases: --cases questions.jsonl")
+    cases = load_cases(order.cases)
+    baseline = reports.read(order.baseline) if order.baseline else None
+    floor = compare.read_floor(order.floor) if order.floor else {}
+    ours = _choose_home(context, order.corpus, home)
+    with library_of(context, new=True) as library:
+        prepare(library, order.corpus, ours=ours)
+        report = measure(library, cases, answers=order.answers)
+    comparison = compare.compare(baseline, report) if baseline else None
+    show_report(report, comparison)
+    keep(report.model_dump_json(indent=1), order.json)
+    keep(render.html(report, comparison), order.html)
+    missed = compare.shortfalls(report, floor)
+    for shortfall in missed:
+        note(f"Below the floor: {shortfall}", "bold red")
+    return BELOW_FLOOR if missed else OK
+
+
+def _choose_home(context: typer.Context, corpus: Path, home: Path | None) -> bool:
+    """Set the library, and say whether it is the evaluation's own: `KB_HOME` is where someone works, not asked for."""
+    above = context.parent
+    source = above.get_parameter_source("home") if above else None
+    if home is None and source is not None and source.name == "COMMANDLINE":
+        home = context.obj
+    context.obj = home or home_for(corpus, settings_of(context))
+    return home is None
 
 
 class Measured:
@@ -34,42 +91,73 @@ class Measured:
         return self._library.show(name)
 
 
-def measure(library: KnowledgeBase, cases: Path, corpus: Path | None, *, answers: bool) -> reports.Report:
-    """Ask every question of `cases`, after adding `corpus`, where one is given.
+def home_for(corpus: Path, settings: Settings) -> Path:
+    """A library of the evaluation's own, one for each corpus, kept for the next run."""
+    path = corpus.resolve()
+    return settings.cache / "eval" / f"{path.name}-{sha256(os.fsencode(path)).hexdigest()[:8]}"
+
+
+def prepare(library: KnowledgeBase, corpus: Path, *, ours: bool) -> None:
+    """Make the library equal to the corpus, as `kb sync` does; an outdated index is rebuilt where it is `ours`.
 
     Raises:
-        BadRequest: if `cases` cannot be read.
+        NotFound: if the corpus is no folder.
+        IndexMismatch: if another recipe built the index, and the library is someone's.
     """
-    questions = load_cases([cases])
-    if corpus is not None:
-        with bar("Adding") as show:
-            for change in library.add([corpus], show):
-                if change.outcome is Outcome.FAILED:
-                    note(f"{change.path}: {change.error}")
+    if not corpus.is_dir():
+        raise NotFound("there is no such folder", where=str(corpus))
+    try:
+        _sync(library, corpus)
+    except IndexMismatch:
+        if not ours:
+            raise
+        note("The index was built by another recipe: it is built anew")
+        with bar("Rebuilding") as show:
+            list(library.rebuild(show))
+        _sync(library, corpus)
+
+
+def _sync(library: KnowledgeBase, corpus: Path) -> None:
+    with bar("Adding") as show:
+        for change in library.sync(corpus, show):
+            if change.outcome is Outcome.FAILED:
+                note(f"{change.path}: {change.error}")
+
+
+def measure(library: KnowledgeBase, cases: Sequence[Case], *, answers: bool) -> reports.Report:
+    """Ask every question."""
     subject = Measured(library)
-    with bar("Measuring") as show:
+    with bar("Measuring", "questions") as show:
         results = runs.run(
-            questions,
+            cases,
             subject,
             answers=answers,
-            on_progress=lambda done, total: show(Progress(done=done, total=total, path=str(cases), stage="asking")),
+            on_progress=lambda done, total: show(Progress(done=done, total=total, path="", stage="")),
         )
     return reports.build(results, subject.recipe)
 
 
-def keep(report: reports.Report, folder: Path | None) -> None:
-    """Write the report as JSON, Markdown and HTML; nothing where no folder is named."""
-    if folder is None:
+def keep(text: str, path: Path | None) -> None:
+    """Write `text` to `path`, whole or not at all; nothing where no path is named."""
+    if path is None:
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "report.json").write_text(report.model_dump_json(indent=1), encoding="utf-8")
-    (folder / "report.md").write_text(reports.markdown(report), encoding="utf-8")
-    (folder / "report.html").write_text(reports.html(report), encoding="utf-8")
-    note(f"The report is in {folder}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)
+    note(f"Written: {path}")
 
 
-def show_report(report: reports.Report) -> None:
-    if out.is_terminal:
-        out.print(reports.table(report))
-    else:
-        out.print(reports.markdown(report), soft_wrap=True)
+def show_report(report: reports.Report, comparison: compare.Comparison | None) -> None:
+    """Tables in a terminal, Markdown in a pipe."""
+    if not out.is_terminal:
+        out.print(render.markdown(report, comparison), soft_wrap=True, end="")
+        return
+    for table in render.tables(report):
+        out.print(table, width=min(out.width, _WIDEST))
+    for line in render.summary(report):
+        out.print(line, soft_wrap=True)
+    if comparison is not None:
+        out.print("\nSince the baseline")
+        for line in render.changes(comparison):
+            out.print(line, style={"worse": "red", "better": "green"}.get(line.partition(":")[0], ""), soft_wrap=True)

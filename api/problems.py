@@ -29,6 +29,7 @@ REFUSED = 3
 NOT_FOUND = 4
 ENVIRONMENT = 5
 GENERATION = 6
+BELOW_FLOOR = 7
 UNEXPECTED = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 130  # what a shell reports for SIGINT
 
@@ -40,6 +41,7 @@ EXIT_CODES: dict[int, str] = {
     NOT_FOUND: "no such source, talk, article or path",
     ENVIRONMENT: "the surroundings do not allow it: library busy, index of another recipe, weights missing",
     GENERATION: "the language model did not give what was asked",
+    BELOW_FLOOR: "the evaluation fell below its floor",
     UNEXPECTED: "a fault of this program; please report it",
     INTERRUPTED: "stopped with Ctrl-C; what was finished is kept",
 }

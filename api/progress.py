@@ -40,8 +40,8 @@ def show_total(changes: Sequence[Change]) -> None:
 
 
 @contextmanager
-def bar(title: str) -> Iterator[OnProgress]:
-    """A bar on stderr: files, the share of the current one, time left. Nothing where stderr is no terminal."""
+def bar(title: str, unit: str = "files") -> Iterator[OnProgress]:
+    """A bar on stderr: units done, the share of the current one, time left. Nothing where stderr is no terminal."""
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
@@ -59,7 +59,7 @@ def bar(title: str) -> Iterator[OnProgress]:
 
         def report(state: Progress) -> None:
             now = f"{state.stage} {Path(state.path).name}" + (f" {state.share:.0%}" if 0 < state.share < 1 else "")
-            files = f"{state.done}/{state.total} files"
+            files = f"{state.done}/{state.total} {unit}"
             shown.update(task, completed=state.done + state.share, total=state.total, files=files, now=visible(now))
 
         yield report

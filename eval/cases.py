@@ -11,17 +11,10 @@ from pydantic import ValidationError
 from kb.errors import BadRequest
 from kb.types import Frozen, Kind, Lang
 
-_KINDS = {
-    ".pptx": Kind.DECK,
-    ".pdf": Kind.DECK,
-    ".srt": Kind.CAPTIONS,
-    ".vtt": Kind.CAPTIONS,
-    ".json": Kind.CAPTIONS,
-    ".ogg": Kind.RECORDING,
-    ".wav": Kind.RECORDING,
-    ".mp3": Kind.RECORDING,
-    ".m4a": Kind.RECORDING,
-    ".mp4": Kind.RECORDING,
+_SUFFIXES = {
+    Kind.DECK: {".pptx", ".pdf"},
+    Kind.CAPTIONS: {".srt", ".vtt", ".json"},
+    Kind.RECORDING: {".wav", ".mp3", ".m4a", ".flac", ".ogg", ".mp4", ".mkv", ".mov", ".webm"},
 }
 
 
@@ -33,13 +26,14 @@ class Gold(Frozen):
 
     @property
     def kind(self) -> Kind:
-        return _KINDS.get(Path(self.file).suffix.lower(), Kind.NOTE)
+        suffix = Path(self.file).suffix.lower()
+        return next((kind for kind, suffixes in _SUFFIXES.items() if suffix in suffixes), Kind.NOTE)
 
 
-class Case(Frozen):
+class Case(Frozen, extra="ignore"):
     """One question. No gold means that the corpus cannot answer it; `alternatives` answer as well as the gold.
 
-    An entry of `must_include` may hold alternatives joined by `|`.
+    An entry of `must_include` may hold alternatives joined by `|`. Fields of others are passed over.
     """
 
     id: str

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -33,16 +34,16 @@ def percentile(values: Sequence[float], share: float) -> float:
     return float(np.percentile(np.asarray(values, dtype=float), share))
 
 
-def ranking(found: Sequence[frozenset[int]], quotes: int, gold: int) -> Mapping[str, float]:
-    """Measures of one ranked list.
+def ranking(found: Sequence[frozenset[int]], gold: int) -> dict[str, float]:
+    """Measures of one ranked list, for a question that needs `gold` quotes.
 
     Args:
-        found: for each result, best first, the numbers of the quotes it holds; the gold quotes come first.
-        quotes: how many quotes count, gold and alternatives together.
-        gold: how many of them are gold.
+        found: for each result, best first, the numbers of the quotes, gold or alternative, that it holds.
 
-    A result is relevant when it holds a quote that no result before it holds, so that twins earn nothing. What nDCG
-    measures against: those results, and for a question whose quotes were all missed one result more, at the top.
+    A result is relevant when it holds a quote that no result before it holds, until as many quotes are found as the
+    question needs: twins earn nothing, and further alternatives neither help nor harm. What nDCG measures against:
+    those results, and one more for each quote that was missed, all at the top. `all@10` is there for questions that
+    need several quotes.
     """
     import ir_measures
     from ir_measures import RR, Success, nDCG
@@ -50,16 +51,28 @@ def ranking(found: Sequence[frozenset[int]], quotes: int, gold: int) -> Mapping[
     seen: set[int] = set()
     relevant = []
     for rank, held in enumerate(found):
-        if held - seen:
+        if held - seen and len(seen) < gold:
             relevant.append(rank)
-        seen |= held
-    missing = max(0, gold - len(seen)) if len(seen) < gold else 0
+            seen |= held
     qrels = [ir_measures.Qrel("q", str(rank), 1) for rank in relevant]
-    qrels += [ir_measures.Qrel("q", f"missed-{number}", 1) for number in range(missing)]
+    qrels += [ir_measures.Qrel("q", f"missed-{number}", 1) for number in range(gold - len(seen))]
     run = [ir_measures.ScoredDoc("q", str(rank), float(len(found) - rank)) for rank in range(len(found))]
     wanted = {f"recall@{cut}": Success @ cut for cut in CUTS} | {"ndcg@10": nDCG @ 10, "mrr": RR}
     values = ir_measures.calc_aggregate(wanted.values(), qrels, run) if run else {}
     result = {name: float(values.get(measure, 0.0)) for name, measure in wanted.items()}
-    held_at_10 = frozenset[int]().union(*found[:10])
-    result["all_gold@10"] = float(held_at_10.issuperset(range(gold)) or (quotes > gold and bool(held_at_10)))
+    if gold > 1:
+        result["all@10"] = float(len(frozenset[int]().union(*found[:10])) >= gold)
     return result
+
+
+def sameness(lists: Sequence[frozenset[str]]) -> list[float]:
+    """For each list of results, the mean share of it that another question's list holds, too.
+
+    Questions of one language that all get the same results have a broken tokenizer, or vectors that crowd together.
+    """
+    held = Counter(result for results in lists for result in results)
+    others = len(lists) - 1
+    return [
+        sum(held[result] - 1 for result in results) / (others * len(results)) if others and results else 0.0
+        for results in lists
+    ]

@@ -1,13 +1,10 @@
-"""The report: every metric by group with its interval, every case with what was retrieved, and what changed."""
+"""The report: every metric by group with its interval, and every case with what was retrieved."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -16,46 +13,34 @@ from eval.run import Result
 from kb.errors import BadRequest
 from kb.types import Frozen
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-QUALITY = (*(f"recall@{cut}" for cut in CUTS), "ndcg@10", "mrr", "all_gold@10", "sources@10")
+SEARCH = (*(f"recall@{cut}" for cut in CUTS), "ndcg@10", "mrr", "all@10", "sources@10", "sameness@10")
 ANSWERS = ("key_strings", "citation_recall", "citation_precision", "quote_fidelity", "refused", "false_refusal")
 LATENCY = ("search_ms", "ask_ms")
-LOWER_IS_BETTER = frozenset({"false_refusal", *LATENCY})
+LOWER_IS_BETTER = frozenset({"false_refusal", "sameness@10", *LATENCY})
+_GAPS = {"zh − en": ("zh", "en"), "same − cross": ("same", "cross")}
 
 
 class Latency(Frozen):
+    """Percentiles, in milliseconds."""
+
     p50: float
     p95: float
+    p99: float
 
 
 class Report(Frozen):
-    """What one run measured; `groups[NAME][METRIC]` holds the estimates."""
+    """What one run measured; `groups[NAME][METRIC]` holds the estimates, `gaps` differences between two groups."""
 
     made: datetime
     recipe: str
     groups: dict[str, dict[str, Estimate]]
+    gaps: dict[str, dict[str, float]]
     latency: dict[str, Latency]
     cases: tuple[Result, ...]
 
-
-class Shortfall(Frozen):
-    """A metric below its floor (or above it, where lower is better)."""
-
-    group: str
-    metric: str
-    value: float
-    floor: float
-
-
-class Changed(Frozen):
-    """A case whose worth differs between two reports."""
-
-    id: str
-    metric: str
-    before: float
-    after: float
+    @property
+    def failed(self) -> tuple[Result, ...]:
+        return tuple(result for result in self.cases if why_failed(result))
 
 
 def build(results: Sequence[Result], recipe: str) -> Report:
@@ -66,16 +51,15 @@ def build(results: Sequence[Result], recipe: str) -> Report:
             for metric, value in result.scores.items():
                 grouped.setdefault(group, {}).setdefault(metric, []).append(value)
     groups = {
-        group: {metric: estimate(metrics[metric]) for metric in (*QUALITY, *ANSWERS, *LATENCY) if metrics.get(metric)}
-        for group, metrics in sorted(grouped.items(), key=lambda item: (":" in item[0], item[0] != "all", item[0]))
+        group: {metric: estimate(grouped[group][metric]) for metric in _known(grouped[group])}
+        for group in sorted(grouped, key=_place)
     }
-    timed = {metric: grouped["all"][metric] for metric in LATENCY if metric in grouped["all"]}
-    latency = {metric: Latency(p50=percentile(ms, 50), p95=percentile(ms, 95)) for metric, ms in timed.items()}
     return Report(
         made=datetime.now(UTC).replace(microsecond=0),
         recipe=recipe,
         groups=groups,
-        latency=latency,
+        gaps={name: _gap(groups, *pair) for name, pair in _GAPS.items() if all(group in groups for group in pair)},
+        latency={metric: _latency(grouped["all"][metric]) for metric in LATENCY if metric in grouped["all"]},
         cases=tuple(results),
     )
 
@@ -88,80 +72,43 @@ def read(path: Path) -> Report:
     """
     try:
         return Report.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValidationError) as error:
-        raise BadRequest(f"this is no report: {error}", where=str(path)) from error
+    except OSError as error:
+        raise BadRequest(f"cannot read the report: {error.strerror}", where=str(path)) from error
+    except (UnicodeDecodeError, ValidationError) as error:
+        remedy = "Name a file that `kb eval --json` of this version wrote"
+        raise BadRequest("this is no report of an evaluation", where=str(path), remedy=remedy) from error
 
 
-def compare(before: Report, after: Report) -> Iterator[Changed]:
-    """The cases whose quality differs, metric by metric."""
-    old = {result.case.id: result.scores for result in before.cases}
-    for result in after.cases:
-        for metric in (*QUALITY, *ANSWERS):
-            was, now = old.get(result.case.id, {}).get(metric), result.scores.get(metric)
-            if was is not None and now is not None and abs(was - now) > 1e-9:
-                yield Changed(id=result.case.id, metric=metric, before=was, after=now)
-
-
-def shortfalls(report: Report, floor_path: Path) -> list[Shortfall]:
-    """Where the report misses the committed floor, `{"GROUP": {"METRIC": number}}`.
-
-    Raises:
-        BadRequest: if the floor names what the report does not hold.
-    """
-    floor: dict[str, dict[str, float]] = json.loads(floor_path.read_text(encoding="utf-8"))
-    missed = []
-    for group, metrics in floor.items():
-        for metric, least in metrics.items():
-            try:
-                value = report.groups[group][metric].value
-            except KeyError as error:
-                raise BadRequest(f"the report has no {group} {metric}", where=str(floor_path)) from error
-            if (value > least) if metric in LOWER_IS_BETTER else (value < least):
-                missed.append(Shortfall(group=group, metric=metric, value=value, floor=least))
-    return missed
-
-
-def markdown(report: Report) -> str:
-    """The groups as one Markdown table."""
-    metrics = [metric for metric in (*QUALITY, *ANSWERS) if any(metric in group for group in report.groups.values())]
-    lines = [f"| group | n | {' | '.join(metrics)} |", f"|---|--:|{'--:|' * len(metrics)}"]
-    for name, group in report.groups.items():
-        cells = [f"{group[metric].value:.2f}" if metric in group else "–" for metric in metrics]
-        lines.append(f"| {name} | {max(cell.n for cell in group.values())} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def table(report: Report) -> Table:
-    """The groups as a terminal table."""
-    from rich.table import Table
-
-    short = {"citation_recall": "cite rec", "citation_precision": "cite prec", "quote_fidelity": "verbatim"}
-    short |= {"key_strings": "key str", "false_refusal": "false ref", "all_gold@10": "all@10", "sources@10": "srcs@10"}
-    metrics = [metric for metric in (*QUALITY, *ANSWERS) if any(metric in group for group in report.groups.values())]
-    view = Table("group", *(short.get(metric, metric) for metric in metrics), title="Evaluation", title_justify="left")
-    for name, group in report.groups.items():
-        view.add_row(name, *(f"{group[metric].value:.2f}" if metric in group else "–" for metric in metrics))
-    return view
-
-
-def html(report: Report, changed: Sequence[Changed] = ()) -> str:
-    """One self-contained page with plots, and for every case what was retrieved."""
-    from jinja2 import Environment
-
-    source = files("eval").joinpath("report.html.j2").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(source).render(
-        report=report,
-        changed=changed,
-        plots=("recall@1", "recall@10", "ndcg@10", "key_strings", "citation_precision"),
-        metrics=(*QUALITY, *ANSWERS),
-        failed=[result for result in report.cases if _failed(result)],
-        passed=[result for result in report.cases if not _failed(result)],
-    )
-
-
-def _failed(result: Result) -> bool:
+def why_failed(result: Result) -> str:
+    """What a person would look at first; empty where there is nothing to mend."""
     scores = result.scores
     if not result.case.answerable:
-        return scores.get("refused", 1.0) < 1
-    return scores["recall@10"] < 1 or scores.get("key_strings", 1.0) < 1
+        return "answered, though the corpus has no answer" if scores.get("refused", 1.0) < 1 else ""
+    lacking = bool(result.answer) and not result.refused and bool(result.missing)
+    reasons = {
+        "a quote that no reader found in its file": bool(result.unreadable),
+        "not in the top ten": scores["recall@10"] < 1,
+        "not every part in the top ten": scores["recall@10"] == 1 and scores.get("all@10", 1.0) < 1,
+        "refused, though the corpus has the answer": scores.get("false_refusal", 0.0) > 0,
+        "the answer lacks " + ", ".join(result.missing): lacking,
+        "a quote that is not verbatim": scores.get("quote_fidelity", 1.0) < 1,
+    }
+    return "; ".join(reason for reason, applies in reasons.items() if applies)
+
+
+def _known(metrics: dict[str, list[float]]) -> list[str]:
+    return [metric for metric in (*SEARCH, *ANSWERS, *LATENCY) if metric in metrics]
+
+
+def _place(group: str) -> tuple[int, str]:
+    fixed = ("all", "zh", "en", "und", "same", "cross")
+    return (fixed.index(group) if group in fixed else len(fixed), group)
+
+
+def _gap(groups: dict[str, dict[str, Estimate]], left: str, right: str) -> dict[str, float]:
+    both = [metric for metric in groups[left] if metric in groups[right] and metric not in LATENCY]
+    return {metric: groups[left][metric].value - groups[right][metric].value for metric in both}
+
+
+def _latency(values: Sequence[float]) -> Latency:
+    return Latency(p50=percentile(values, 50), p95=percentile(values, 95), p99=percentile(values, 99))

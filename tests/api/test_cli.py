@@ -251,12 +251,60 @@ def test_eval_measures_without_filing_gaps(filled_home: Kb, library: Path, tmp_p
     }  # fmt: skip
     none = {"id": "two", "question": "Who won the match?", "lang": "en", "kind": "none", "gold": []}
     (tmp_path / "cases.jsonl").write_text(f"{json.dumps(case)}\n{json.dumps(none)}\n", encoding="utf-8")
-    cases, out = str(tmp_path / "cases.jsonl"), str(tmp_path / "report")
-    told = filled_home("eval", "--cases", cases, "--corpus", "notes", "--out", out, "--json")
+    cases, report, page = (str(tmp_path / name) for name in ("cases.jsonl", "report.json", "report.html"))
+    told = filled_home("eval", "--cases", cases, "--corpus", "notes", "--json", report, "--html", page)
     assert told.code == 0
-    assert json.loads(told.out)["groups"]["all"]["recall@10"]["value"] == 1
-    assert {path.name for path in (tmp_path / "report").iterdir()} == {"report.json", "report.md", "report.html"}
+    assert "| all | 2 | 1.00 |" in told.out
+    assert json.loads(Path(report).read_text("utf-8"))["groups"]["all"]["recall@10"]["value"] == 1
+    assert "What does --block-size set?" in Path(page).read_text("utf-8")
     assert filled_home("gaps", "--json").out == before
+
+    (tmp_path / "floor.json").write_text('{"all": {"recall@10": 1.0, "sources@10": 99}}', encoding="utf-8")
+    floor = ("--baseline", report, "--floor", str(tmp_path / "floor.json"))
+    below = filled_home("eval", cases, "--corpus", "notes", "--no-answers", *floor)
+    assert below.code == 7
+    assert "all sources@10 is" in below.err
+    assert "recall@10 is" not in below.err
+    assert "no case changed" in below.out
+
+
+def test_eval_leaves_the_library_alone_that_only_the_environment_names(
+    kb: Kb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_notes(tmp_path / "notes")
+    (tmp_path / "cases.jsonl").write_text('{"id": "a", "question": "zebras", "lang": "en", "kind": "k", "gold": []}')
+    monkeypatch.setenv("KB_HOME", str(tmp_path / "mine"))
+    monkeypatch.setenv("KB_CACHE", str(tmp_path / "cache"))
+    arguments = ("eval", "--cases", "cases.jsonl", "--corpus", "notes")
+    monkeypatch.setattr(sys, "argv", ["kb", *arguments])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 0
+    assert not (tmp_path / "mine").exists()
+    assert [path.name[:6] for path in (tmp_path / "cache" / "eval").iterdir()] == ["notes-"]
+    assert kb(*arguments, "--home", "other", home="ignored").code == 0
+    assert (tmp_path / "other" / "catalog.db").exists()
+    assert not (tmp_path / "ignored").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("--corpus", "notes"), 2, "nothing to ask"),
+        (("--cases", "none.jsonl", "--corpus", "notes"), 2, "none.jsonl"),
+        (("--cases", "cases.jsonl", "--corpus", "nowhere"), 4, "no such folder"),
+        (("--cases", "cases.jsonl", "--corpus", "notes", "--floor", "cases.jsonl"), 2, "no floor"),
+        (("--cases", "cases.jsonl", "--corpus", "notes", "--baseline", "cases.jsonl"), 2, "no report"),
+    ],
+)
+def test_eval_says_what_it_cannot_read(
+    kb: Kb, tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    write_notes(tmp_path / "notes")
+    (tmp_path / "cases.jsonl").write_text('{"id": "a", "question": "zebras", "lang": "en", "kind": "k", "gold": []}')
+    told = kb("eval", *arguments)
+    assert told.code == code
+    assert words in told.err
 
 
 def test_doctor_says_what_is_missing_and_how_to_get_it(filled_home: Kb) -> None:
