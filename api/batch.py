@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -91,14 +92,14 @@ class Batch:
             source = _stub(path, key)
             recipe = self._recipe(source.kind if source else None, talk)
             if self._library.is_current(key.id, key.sha256, recipe):
-                return Change(path=str(path), outcome=Outcome.UNCHANGED, source_id=key.id)
+                return Change(path=_shown(path), outcome=Outcome.UNCHANGED, source_id=key.id)
             return self._read(path, source, talk, recipe, report)
         except (LibraryBusy, IndexMismatch):
             raise
         except KBError as error:
             return self._failed(path, source, str(error))
         except Exception as error:  # noqa: BLE001 - one bad file never stops a batch, not even through a fault of ours
-            _log.exception("adding failed", path=str(path))
+            _log.exception("adding failed", path=_shown(path))
             return self._failed(path, source, f"a fault of kb: {type(error).__name__}: {error}")
 
     def _read(
@@ -124,7 +125,7 @@ class Batch:
         if talk is not None:
             self._remember_talk(talk)
         return Change(
-            path=str(path),
+            path=_shown(path),
             outcome=outcome,
             source_id=document.source.id,
             segments=len(document.segments),
@@ -136,13 +137,20 @@ class Batch:
         if source is not None:
             self._library.fail(source, error)
         return Change(
-            path=str(path), outcome=Outcome.FAILED, source_id=source.id if source else None, error=printable(error)
+            path=_shown(path), outcome=Outcome.FAILED, source_id=source.id if source else None, error=printable(error)
         )
 
     def _recipe(self, kind: Kind | None, talk: Talk | None) -> str:
-        """Names what decides on a document besides the file: the readers, the talk, and who heard the speech."""
-        heard = self._transcriber.fingerprint if kind is Kind.RECORDING else ""
-        return stable_id(_READING, talk.model_dump_json() if talk else "", heard)
+        """Names what decides on a document besides the file: the readers, the talk, who heard the speech or drew the
+        slides."""
+        means = ""
+        if kind is Kind.RECORDING:
+            means = self._transcriber.fingerprint
+        elif kind is Kind.DECK:
+            from ingest import slides
+
+            means = slides.means(self._settings)
+        return stable_id(_READING, talk.model_dump_json() if talk else "", means)
 
 
 def removal(entry: SourceEntry) -> Change:
@@ -168,10 +176,17 @@ def _stub(path: Path, key: SourceKey) -> Source | None:
 
 
 def _report_of(path: Path, done: int, total: int, on_progress: OnProgress) -> Callable[[str, float], None]:
+    shown = _shown(path)
+
     def report(stage: str, share: float) -> None:
-        on_progress(Progress(done=done, total=total, path=str(path), stage=stage, share=share))
+        on_progress(Progress(done=done, total=total, path=shown, stage=stage, share=share))
 
     return report
+
+
+def _shown(path: Path) -> str:
+    """A path as JSON can hold it: bytes of a name that are no UTF-8 become `�`."""
+    return os.fsencode(path).decode(errors="replace")
 
 
 def _exists(path: Path) -> bool:

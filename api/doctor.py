@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shutil
 from collections.abc import Iterator
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
@@ -43,6 +42,7 @@ def examine(settings: Settings) -> list[Check]:
         Check(name="Python", state=State.OK, told=f"{platform.python_version()} on {platform.system()}"),
         *(_package(name) for name in _PACKAGES),
         *_weights(settings),
+        _ocr(),
         _office(),
         _model(settings),
         *_library(settings),
@@ -80,9 +80,22 @@ def _weights(settings: Settings) -> Iterator[Check]:
         yield Check(name=purpose, state=State.OK, told=f"{name}{where} ({variable})")
 
 
+def _ocr() -> Check:
+    try:
+        return Check(name="text in pictures", state=State.OK, told=f"rapidocr {version('rapidocr')}")
+    except PackageNotFoundError:
+        return Check(
+            name="text in pictures",
+            state=State.ABSENT,
+            told="slides and pages that are pictures are not read",
+            remedy="pip install 'vllm-notes-kb[ocr]'",
+        )
+
+
 def _office() -> Check:
-    program = shutil.which("soffice") or shutil.which("libreoffice")
-    if program:
+    from ingest.images import office
+
+    if program := office():
         return Check(name="LibreOffice", state=State.OK, told=program)
     return Check(
         name="LibreOffice",

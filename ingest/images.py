@@ -21,6 +21,11 @@ _PDF_WITH_HIDDEN = 'pdf:impress_pdf_Export:{"ExportHiddenSlides":{"type":"boolea
 _HOW = "Install LibreOffice (Debian: apt install libreoffice-impress-nogui) and add the deck again"
 
 
+def office() -> str | None:
+    """The program that draws PPTX decks: LibreOffice, where it is installed."""
+    return shutil.which("soffice") or shutil.which("libreoffice")
+
+
 def draw_pdf(path: Path, images: Path, reading: Reading) -> None:
     """One WebP a page, `settings.ingest.page_width` pixels wide; only one page is in memory at a time.
 
@@ -45,7 +50,7 @@ def draw_pdf(path: Path, images: Path, reading: Reading) -> None:
 
 def draw_pptx(path: Path, images: Path, pages: int, reading: Reading) -> tuple[Dropped, ...]:
     """The slides, hidden ones included; without LibreOffice, a note of what is missing and how to get it."""
-    program = shutil.which("soffice") or shutil.which("libreoffice")
+    program = office()
     if program is None:
         return (_missing("LibreOffice is not installed", path),)
     with tempfile.TemporaryDirectory(prefix="deck-") as scratch:
@@ -72,18 +77,19 @@ def _convert(program: str, deck: Path, *, timeout: float) -> str:
     """Write the PDF beside the deck; what the program said, for the case that it did not.
 
     The profile is its own, because two runs that share one disturb each other. The program starts children, so its
-    whole session is ended when it takes too long.
+    whole session is ended when it takes too long or is not waited for.
     """
     profile = (deck.parent / "profile").as_uri()
     command = [program, f"-env:UserInstallation={profile}", "--headless", "--norestore", "--nolockcheck"]
     command += ["--convert-to", _PDF_WITH_HIDDEN, "--outdir", str(deck.parent), str(deck)]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
-    )
-    try:
-        output, _ = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return f"it took longer than {timeout:.0f} s"
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except BaseException as reason:  # Ctrl-C, too: it does not reach a session of its own
+            os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(reason, subprocess.TimeoutExpired):
+                return f"it took longer than {timeout:.0f} s"
+            raise
     return output.decode(errors="replace").strip()[-200:] or f"exit code {process.returncode}"

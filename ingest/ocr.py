@@ -29,9 +29,13 @@ class Seen:
     reason: str = ""
 
 
+def is_installed() -> bool:
+    return find_spec("rapidocr") is not None
+
+
 def recognise(picture: Image, threads: int) -> Seen:
     """Lines in the order of reading, without those that the recogniser was unsure of; boxes in pixels."""
-    if find_spec("rapidocr") is None:
+    if not is_installed():
         return Seen(reason=f"rapidocr, which reads text in pictures, is not installed. {_HOW}")
     import numpy as np
 

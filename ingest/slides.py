@@ -7,11 +7,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from ingest.images import draw_pdf, draw_pptx
+from ingest import ocr
+from ingest.images import draw_pdf, draw_pptx, office
 from ingest.parsed import Block, Parsed, Reading
 from ingest.pdf import read_pdf
 from ingest.pptx import read_pptx
 from kb.errors import UnreadableSource
+from kb.settings import Settings
 from kb.text import canonical
 from kb.types import Role
 
@@ -49,6 +51,12 @@ def read(path: Path, reading: Reading) -> Parsed:
             missing = draw_pptx(path, reading.images, parsed.pages, reading)
             parsed = replace(parsed, dropped=parsed.dropped + missing)
     return replace(parsed, title=_deck_title(parsed))
+
+
+def means(settings: Settings) -> str:
+    """Names what a deck's document owes to this machine, so that a deck is read again when there is more or less."""
+    programs = ("office" if office() else "", "ocr" if ocr.is_installed() else "")
+    return " ".join((*filter(None, programs), f"{settings.ingest.page_width} px"))
 
 
 def _no_deck(path: Path, header: bytes) -> UnreadableSource:

@@ -13,6 +13,7 @@ from kb.settings import Settings
 from kb.types import Outcome, Query
 from tests.api.conftest import open_fake
 from tests.fakes import FakeEmbedder, FakeTranscriber
+from tests.ingest.pdf_writer import Sheet, text, write_pdf
 
 
 def outcomes(changes: object) -> dict[str, str]:
@@ -54,6 +55,27 @@ def test_a_file_that_failed_is_tried_again(service: Service, notes: Path) -> Non
     assert outcomes(service.add([notes]))["late.md"] == "failed"
     (notes / "late.md").write_text("# Late\n\nIt has arrived.\n", encoding="utf-8")
     assert outcomes(service.add([notes]))["late.md"] == "added"
+
+
+def test_a_name_that_is_no_utf8_is_read_and_can_be_told(service: Service, tmp_path: Path) -> None:
+    folder = tmp_path / "old"
+    folder.mkdir()
+    (folder / os.fsdecode("你好".encode("gb18030") + b".md")).write_text("# Hi\n\nSixteen tokens.\n", encoding="utf-8")
+    (folder / os.fsdecode(b"\xff.md")).write_bytes(b"")
+    changes = list(service.add([folder]))
+    assert sorted(change.outcome for change in changes) == ["added", "failed"]
+    assert all(change.model_dump_json() for change in changes)
+    assert outcomes(service.sync(folder)) == {"\ufffd\ufffd\ufffd.md": "unchanged", "\ufffd.md": "failed"}
+
+
+def test_a_deck_is_read_again_when_the_machine_can_draw_it(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deck = write_pdf(tmp_path / "deck.pdf", [Sheet(text(72, 700, "A deck about paged attention"))])
+    assert outcomes(service.add([deck])) == {"deck.pdf": "added"}
+    assert outcomes(service.add([deck])) == {"deck.pdf": "unchanged"}
+    monkeypatch.setattr("ingest.slides.means", lambda _settings: "a new program")
+    assert outcomes(service.add([deck])) == {"deck.pdf": "updated"}
 
 
 def test_a_fault_of_ours_is_one_failed_file(

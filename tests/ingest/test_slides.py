@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
+import subprocess
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -14,9 +16,9 @@ from pptx.slide import Slide
 from pptx.util import Inches
 
 from ingest.parsed import Reading
-from ingest.slides import read
+from ingest.slides import means, read
 from kb.errors import UnreadableSource
-from kb.settings import Settings
+from kb.settings import IngestSettings, Settings
 from tests.ingest.deck_writer import both, rewrite, say, write_deck
 from tests.ingest.pdf_writer import Sheet, text, write_pdf
 
@@ -127,6 +129,33 @@ def test_without_libreoffice_the_deck_is_read_and_says_so(
     assert (dropped.what, dropped.where) == ("page images", "deck.pptx")
     assert reason in dropped.reason
     assert "apt install libreoffice" in dropped.reason
+
+
+def test_ctrl_c_ends_libreoffice_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    fake_libreoffice(programs, f'echo $$ > "{tmp_path}/pid"; exec sleep 60')
+    monkeypatch.setenv("PATH", f"{programs}:/bin")
+
+    def interrupted(self: subprocess.Popen[bytes], timeout: float) -> None:
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert self.poll() is None
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
+    deck = write_deck(tmp_path / "deck.pptx", say("Text"))
+    with pytest.raises(KeyboardInterrupt):
+        read(deck, Reading(settings=Settings(), images=tmp_path / "images"))
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_means_name_what_a_deck_owes_to_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    without = means(Settings())
+    fake_libreoffice(tmp_path, "exit 0")
+    assert means(Settings()) != without
+    assert means(Settings(ingest=IngestSettings(page_width=800))) != means(Settings())
 
 
 def test_what_libreoffice_gets_is_a_copy_that_leads_nowhere_else(
