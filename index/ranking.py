@@ -10,6 +10,7 @@ from index.store import Found, Request
 
 PointId = int | str | UUID  # whatever names a point to the engine
 _DECIMALS = 5  # what single precision keeps of a lexical score
+_SPARE = 8  # how far a tie goes on in most cases: copies of a page
 _REMEMBERED = 4096  # chunks, some 10 KB each
 _ATTEMPTS = 5
 
@@ -56,23 +57,34 @@ class Ranking:
         self._known = {}
 
     def _complete(self, requests: Sequence[Request]) -> list[list[Ranked]]:
-        """At least `limit` of each list, and all that ties with the last of them.
+        """The best `limit` of each list, and all that ties with the last of them.
 
         Engines differ in the last bits of a score and order ties as they like, also across the limit.
         """
-        asked = [request._replace(limit=request.limit + 1) for request in requests]
+        asked = [request._replace(limit=request.limit + _SPARE) for request in requests]
         lists = self._rank(asked)
-        while cut := [at for at, hits in enumerate(lists) if _ties(hits, requests[at].limit, asked[at].limit)]:
+        while cut := [at for at, hits in enumerate(lists) if _cut(hits, requests[at].limit, asked[at].limit)]:
             for at in cut:
                 asked[at] = asked[at]._replace(limit=4 * asked[at].limit)
             for at, hits in zip(cut, self._rank([asked[at] for at in cut]), strict=True):
                 lists[at] = hits
-        return lists
+        return [_wanted(hits, request.limit) for hits, request in zip(lists, requests, strict=True)]
 
 
-def _ties(hits: Sequence[Ranked], limit: int, asked: int) -> bool:
+def _tied(hits: Sequence[Ranked], limit: int, at: int) -> bool:
+    return round(hits[limit - 1].score - hits[at].score, _DECIMALS) <= 0
+
+
+def _cut(hits: Sequence[Ranked], limit: int, asked: int) -> bool:
     """Whether a tie at the limit may go on beyond what was asked for."""
-    return len(hits) == asked and round(hits[limit - 1].score - hits[-1].score, _DECIMALS) <= 0
+    return len(hits) == asked and _tied(hits, limit, -1)
+
+
+def _wanted(hits: list[Ranked], limit: int) -> list[Ranked]:
+    end = limit
+    while end < len(hits) and _tied(hits, limit, end):
+        end += 1
+    return hits[:end]
 
 
 def _ordered(hits: Sequence[Ranked], known: Mapping[PointId, Found], limit: int) -> list[Found]:

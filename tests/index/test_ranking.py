@@ -50,9 +50,15 @@ def test_each_list_is_the_best_of_its_engine_with_ties_by_chunk(scores: list[flo
 
 
 def test_only_lists_that_are_cut_in_a_tie_are_asked_again() -> None:
-    engine = Engine({0: 3.0, 1: 2.0, 2: 1.0, 3: 1.0, 4: 1.0, 5: 1.0})
+    engine = Engine(dict(enumerate([3.0, 2.0] + [1.0] * 30)))
     Ranking(engine.rank, engine.fetch).search_batch(requests(1, 3))
-    assert engine.asked == [[2, 4], [16]]
+    assert engine.asked == [[9, 11], [44]]
+
+
+def test_only_what_may_be_shown_is_read() -> None:
+    engine = Engine({0: 4.0, 1: 3.0, 2: 3.0, 3: 2.0, 4: 1.0})
+    Ranking(engine.rank, engine.fetch).search_batch(requests(2, 1))
+    assert engine.read == [{0, 1, 2}]
 
 
 def test_what_a_point_holds_is_read_once_for_all_lists_and_searches() -> None:
@@ -115,4 +121,4 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     searched = Ranking(engine.rank, engine.fetch)
     for limit in (2, 6, 6):
         assert len(searched.search_batch(requests(limit))[0]) == limit
-    assert [len(points) for points in engine.read] == [3, 3, 6]
+    assert [len(points) for points in engine.read] == [2, 4, 6]
