@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
 from api.base import EVERYTHING, KnowledgeBase, MarkedHit, OnProgress, unwatched
 from api.problems import error_of
+from index import names
 from kb.errors import KBError, LibraryBusy
 from kb.settings import Settings
 from kb.types import Answer, Article, Change, Document, Filters, Gap, Lang, Query, SourceEntry, Talk
@@ -31,15 +33,30 @@ def connect(settings: Settings) -> KnowledgeBase:
     from index.serving import running_service
 
     running = running_service(settings.home)
-    if running is not None:
+    if running is not None and _listens(running.url):
         return RemoteLibrary(running.url, running.token or "")
     from api.service import open_service
 
     return open_service(settings)
 
 
+def _listens(url: str) -> bool:
+    """Whether something listens there. After a crash another process may have the number that was recorded."""
+    parts = urlsplit(url)
+    try:
+        socket.create_connection((parts.hostname or "", parts.port or 0), timeout=2).close()
+    except ConnectionRefusedError:
+        return False
+    except OSError:
+        return True  # too busy to say so
+    return True
+
+
 class RemoteLibrary:
-    """`KnowledgeBase` over HTTP. Every call raises what the service raised, and `LibraryBusy` if it does not answer."""
+    """`KnowledgeBase` over HTTP. Every call raises what the service raised, and `LibraryBusy` if it does not answer.
+
+    Names of sources are resolved here: a relative path means the caller's folder, not the one that the service runs in.
+    """
 
     def __init__(self, url: str, token: str) -> None:
         import httpx
@@ -60,19 +77,22 @@ class RemoteLibrary:
         return self._batch("/v1/sources/rebuild", {}, on_progress)
 
     def remove(self, name: str) -> Change:
-        return Change.model_validate_json(self._call("DELETE", f"/v1/sources/{_segment(name)}"))
+        return Change.model_validate_json(self._call("DELETE", self._address(name)))
 
     def sources(self) -> list[SourceEntry]:
         return _ENTRIES.validate_json(self._call("GET", "/v1/sources"))
 
     def show(self, name: str) -> Document:
-        return Document.model_validate_json(self._call("GET", f"/v1/sources/{_segment(name)}"))
+        return Document.model_validate_json(self._call("GET", self._address(name)))
 
     def search(self, query: Query) -> list[MarkedHit]:
-        return _HITS.validate_json(self._call("POST", "/v1/search", query.model_dump(mode="json")))
+        resolved = query.model_copy(update={"filters": self._resolved(query.filters)})
+        return _HITS.validate_json(self._call("POST", "/v1/search", resolved.model_dump(mode="json")))
 
     def ask(self, question: str, filters: Filters = EVERYTHING, *, record: bool = True) -> Answer:
-        request = {"question": question, "filters": filters.model_dump(mode="json"), "record": record}
+        request = {
+            "question": question, "filters": self._resolved(filters).model_dump(mode="json"), "record": record,
+        }  # fmt: skip
         return Answer.model_validate_json(self._call("POST", "/v1/ask", request))
 
     def gaps(self) -> list[Gap]:
@@ -95,6 +115,17 @@ class RemoteLibrary:
 
     def close(self) -> None:
         self._client.close()
+
+    def _address(self, name: str) -> str:
+        return f"/v1/sources/{_segment(names.source(name, self.sources()).source.id)}"
+
+    def _resolved(self, filters: Filters) -> Filters:
+        if not filters.sources:
+            return filters
+        entries = self.sources()
+        return filters.model_copy(
+            update={"sources": tuple(names.source(name, entries).source.id for name in filters.sources)}
+        )
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> bytes:
         import httpx

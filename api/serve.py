@@ -53,6 +53,7 @@ def _listen(serve: ServeSettings) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((serve.host.strip("[]"), serve.port))
+        listener.listen()  # who finds the record before the server runs waits, and is not turned away
     except OSError as error:
         listener.close()
         raise UnsafeSettings(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ import pytest
 
 from api.base import KnowledgeBase
 from api.remote import RemoteLibrary, _lines, connect
+from api.service import Service
+from index.serving import record_service
 from kb.errors import BadRequest, LibraryBusy, NotFound
 from kb.settings import Settings
 from kb.types import Filters, Progress, Query
@@ -111,6 +114,31 @@ def test_a_second_service_is_refused(served: tuple[Path, object]) -> None:
     told = kb(served[0] / "library", "serve", "--port", "0")
     assert told.returncode == 5
     assert "Traceback" not in told.stderr
+
+
+def test_a_relative_name_means_the_callers_folder(
+    remote: KnowledgeBase, served: tuple[Path, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "same.md").write_text(f"# Same\n\nThe word of this one is {name}.\n", encoding="utf-8")
+    list(remote.add([tmp_path / "one", tmp_path / "two"]))
+    monkeypatch.chdir(tmp_path / "two")
+    assert "two" in remote.show("same.md").segments[-1].text
+    hits = remote.search(Query(text="word", filters=Filters(sources=("same.md",))))
+    assert {hit.source.uri for hit in hits} == {(tmp_path / "two/same.md").as_uri()}
+    assert remote.remove("same.md").path == str(tmp_path / "two/same.md")
+    assert remote.remove("same.md").path == str(tmp_path / "one/same.md")
+
+
+def test_a_record_of_a_service_that_died_is_passed_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        record_service(tmp_path, f"http://127.0.0.1:{closed.getsockname()[1]}", "token")
+        monkeypatch.setattr("api.service.open_service", open_fake)
+        library = connect(Settings(home=tmp_path))
+    assert isinstance(library, Service)
+    library.close()
 
 
 def test_a_service_that_hangs_up_is_a_busy_library() -> None:
