@@ -18,6 +18,7 @@ Mentioned = Callable[[str], bool]
 """Whether a word stands anywhere in the corpus."""
 
 _NEAREST = 3
+_AMONG_FIRST = 5
 _MIDDLING = 0.4  # cosine of the Universal Sentence Encoder between a question of the field and its best passage
 _PROBES = 8  # words that are looked up in the whole corpus, the weightiest first
 
@@ -30,15 +31,15 @@ class Calibration:
     into every answer's recipe.
     """
 
-    own: float = 0.53
-    wide: float = 1.48
-    names: float = 1.38
-    unit: float = 3.52
-    absent_names: float = -10.3
-    absent_words: float = -8.4
-    bias: float = -4.04
+    wide: float = 0.99
+    names: float = 3.87
+    unit: float = 3.15
+    agreement: float = 3.23
+    absent_names: float = -4.59
+    absent_words: float = -6.32
+    bias: float = -7.99
     least_meaning: float = 0.18  # a question whose best passage means less to it speaks of another field
-    threshold: float = 0.46  # refuse below this probability
+    threshold: float = 0.36  # refuse below this probability
     threshold_generated: float = 0.1  # … when a model writes, which understands more and is verified afterwards
 
     @property
@@ -54,6 +55,7 @@ class Strength:
     wide: float  # … that the best quote's chunk and title name
     names: float  # of the question's names and numbers alone: the share that one chunk holds together
     unit: float  # 1 unless a number with a certain unit is asked for and no quote has one
+    agreement: float  # the share of the search's lists that have the best chunk among their first five
     meaning: float  # best cosine of the list that is at home in both languages; where there is none, a middling one
     absent_names: float  # … in proper names, identifiers and numbers that stand nowhere in the corpus
     absent_words: float  # … in other nouns that stand nowhere in the corpus
@@ -65,7 +67,7 @@ class Strength:
             return 0.0
         logit = calibration.bias + sum(
             getattr(calibration, signal) * getattr(self, signal)
-            for signal in ("own", "wide", "names", "unit", "absent_names", "absent_words")
+            for signal in ("wide", "names", "unit", "agreement", "absent_names", "absent_words")
         )
         return 1 / (1 + math.exp(-logit))
 
@@ -84,6 +86,7 @@ def measure(reading: Reading, chosen: Sequence[Scored], mentioned: Mentioned) ->
         wide=max((reading.coverage(one.wide) for one in chosen), default=0.0),
         names=_names_together(reading),
         unit=_has_unit(question, chosen),
+        agreement=_agreement(reading),
         meaning=_meaning(reading),
         absent_names=sum(weight[concept] for concept in absent if concept.named),
         absent_words=sum(weight[concept] for concept in absent if not concept.named),
@@ -98,6 +101,15 @@ def _names_together(reading: Reading) -> float:
         return 1.0
     held = max((reading.coverage(one.wide & names) for one in reading.scored), default=0.0)
     return held / reading.coverage(names)
+
+
+def _agreement(reading: Reading) -> float:
+    hits = {one.passage.hit.chunk.id: one.passage.hit for one in reading.scored}.values()
+    lists = {rank.list for hit in hits for rank in hit.ranks}
+    if not lists:
+        return 0.0
+    best = max(hits, key=lambda hit: hit.score)
+    return len({rank.list for rank in best.ranks if rank.rank <= _AMONG_FIRST}) / len(lists)
 
 
 def _meaning(reading: Reading) -> float:
