@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from eval.compare import Comparison
-from eval.metrics import Estimate
+from eval.metrics import CUTS, Estimate
 from eval.report import ANSWERS, SEARCH, Report, why_failed
 
 if TYPE_CHECKING:
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 _PARTS = {"Search": SEARCH, "Answers": ANSWERS}
 _SHORT = {
+    **{f"recall@{cut}": f"r@{cut}" for cut in CUTS},
     "sources@10": "sources",
-    "sameness@10": "same",
+    "sameness@10": "sameness",
     "citation_recall": "cite rec.",
     "citation_precision": "cite prec.",
     "quote_fidelity": "verbatim",
