@@ -99,7 +99,10 @@ class KnownSubject:
 
     def ask(self, question: str, filters: Filters) -> Answer:
         if "lunch" in question:
-            return answer(refused=Refusal(reason="nothing on lunch", nearest=(citation(SENTENCES[2], 2),)))
+            return answer(
+                text="Nothing on noon.",
+                refused=Refusal(reason="nothing on lunch", nearest=(citation(SENTENCES[2], 2),)),
+            )
         return answer(citation(SENTENCES[0]), text=f"{SENTENCES[0]} [1]")
 
     def show(self, name: str) -> Document:

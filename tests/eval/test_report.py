@@ -55,6 +55,12 @@ def test_a_refusal_of_what_can_be_answered_covers_and_says_nothing() -> None:
     assert report.why_failed(refused) == "refused, though the corpus has the answer"
 
 
+def test_what_an_answer_lacks_is_named() -> None:
+    lacking = measured((case("first", SENTENCES[0], must_include=("block_hash", "layer")),)).cases[0]
+    assert lacking.scores["key_strings"] == 0.0
+    assert report.why_failed(lacking) == "the answer lacks layer"
+
+
 def test_quotes_that_no_reader_found_are_named() -> None:
     elsewhere = measured().cases[2]
     assert elsewhere.unreadable == (0,)
