@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -18,6 +19,9 @@ _SUFFIXES = {
 }
 
 
+_CUE = re.compile(r"^(?:\d+[ \t]*\n)?(?:\d+:)?\d\d:\d\d[.,]\d{3}[ \t]+-->.*$\n?", re.MULTILINE)
+
+
 class Gold(Frozen):
     """A quote that answers, word for word, in a file named relative to the corpus."""
 
@@ -28,6 +32,11 @@ class Gold(Frozen):
     def kind(self) -> Kind:
         suffix = Path(self.file).suffix.lower()
         return next((kind for kind, suffixes in _SUFFIXES.items() if suffix in suffixes), Kind.NOTE)
+
+    @property
+    def words(self) -> str:
+        """What the quote says: out of captions without the numbers and times of the cues, which nobody speaks."""
+        return _CUE.sub("", self.quote) if self.kind is Kind.CAPTIONS else self.quote
 
 
 class Case(Frozen, extra="ignore"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,10 +15,11 @@ Held = Callable[[Case, Setting], Sequence[frozenset[int]]]
 """For each result of a case under a setting, best first, the numbers of the quotes that it holds."""
 
 _MEASURES = ("recall@1", "recall@10", "ndcg@10")
-_FOLDS = 3
+_FOLDS = 5
 _ROUNDS = 3
-_BELOW_SINGLE = 2.0  # what a group that falls below its best single list costs, against 1 of its worth
-_GAIN = 0.005  # what a change must promise; less is noise
+_BELOW_SINGLE = 1.0  # what a group that falls below its best single list costs, against 1 of its worth
+_SMALLEST = 5  # cases of a group; fewer say nothing
+_GAIN = 0.01  # what a change must promise; less is noise
 
 
 class Fit(Frozen):
@@ -87,7 +87,7 @@ class _Worth:
             value = _mean(self._measured(case, setting))
             for group in case.groups():
                 values[group].append(value)
-        return {group: _mean(found) for group, found in values.items()}
+        return {group: _mean(found) for group, found in values.items() if len(found) >= _SMALLEST or group == "all"}
 
     def _measured(self, case: Case, setting: Setting) -> tuple[float, ...]:
         key = (case.id, setting)
@@ -102,8 +102,8 @@ def _search(worth: _Worth, cases: Sequence[Case], grid: Sequence[Sequence[float]
     best, value = start, worth(cases, start)
     for _ in range(_ROUNDS):
         before = best
-        for coordinate, number in itertools.product(range(len(grid)), (0,)):
-            for candidate in _along(best, coordinate + number, grid):
+        for coordinate in range(len(grid)):
+            for candidate in _along(best, coordinate, grid):
                 found = worth(cases, candidate)
                 if found > value + _GAIN:
                     best, value = candidate, found

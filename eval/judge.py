@@ -38,7 +38,7 @@ def quotes_held(case: Case, hits: Sequence[Hit], source_of: SourceOf) -> list[fr
         frozenset(
             number
             for number, gold in enumerate(case.quotes)
-            if folded(gold.quote) in folded(hit.chunk.text)
+            if folded(gold.words) in folded(hit.chunk.text)
             and any(stands_in(gold, source) for source in (hit.source, *map(source_of, hit.twins)))
         )
         for hit in hits
@@ -55,7 +55,7 @@ def citation_recall(case: Case, answer: Answer, source_of: SourceOf) -> float:
     """The share of the quotes that the question needs (as many as it has gold ones) that citations cover."""
     covered = sum(
         any(
-            stands_in(gold, source_of(citation.source_id)) and _meet(folded(gold.quote), folded(citation.quote))
+            stands_in(gold, source_of(citation.source_id)) and _meet(folded(gold.words), folded(citation.quote))
             for citation in answer.citations
         )
         for gold in case.quotes

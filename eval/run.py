@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from eval import judge
-from eval.cases import Case
+from eval.cases import Case, Gold
 from eval.metrics import CUTS, ranking, sameness
 from kb.errors import BadRequest, NotFound
 from kb.types import Answer, Document, Filters, Frozen, Hit, Query
@@ -98,21 +98,19 @@ def _retrieve(case: Case, subject: Subject, document: Callable[[str], Document])
         case=case,
         scores=scores,
         retrieved=tuple(Retrieved.of(hit, quotes) for hit, quotes in zip(hits, held, strict=True)),
-        unreadable=tuple(
-            number for number, gold in enumerate(case.quotes) if not _is_readable(gold.file, gold.quote, document)
-        ),
+        unreadable=tuple(number for number, gold in enumerate(case.quotes) if not _is_readable(gold, document)),
     )
 
 
-def _is_readable(file: str, quote: str, document: Callable[[str], Document]) -> bool:
+def _is_readable(gold: Gold, document: Callable[[str], Document]) -> bool:
     """Whether the quote stands in the file as it was parsed; if not, no search can find it."""
     try:
-        segments = document(file).segments
+        segments = document(gold.file).segments
     except NotFound:
         return False
     except BadRequest:  # several sources end in this path
         return True
-    return judge.folded(quote) in judge.folded("\n".join(segment.text for segment in segments))
+    return judge.folded(gold.words) in judge.folded("\n".join(segment.text for segment in segments))
 
 
 def _answer(case: Case, subject: Subject, document: Callable[[str], Document], result: Result) -> Result:

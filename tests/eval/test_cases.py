@@ -47,6 +47,20 @@ def test_a_gold_file_tells_its_kind(file: str, kind: Kind) -> None:
     assert Gold(file=file, quote="q").kind is kind
 
 
+@pytest.mark.parametrize(
+    ("file", "quote", "words"),
+    [
+        ("a.srt", "00:02:44,760 --> 00:02:48,560\n每天调用", "每天调用"),
+        ("a.srt", "模型\n\n33\n00:01:43,320 --> 00:01:44,800\n怎么跑", "模型\n\n怎么跑"),
+        ("a.vtt", "one\n\n02:44.760 --> 02:48.560 align:start\ntwo", "one\n\ntwo"),
+        ("a.srt", "in 33\nsteps", "in 33\nsteps"),
+        ("a.md", "00:02:44,760 --> 00:02:48,560\nx", "00:02:44,760 --> 00:02:48,560\nx"),
+    ],
+)
+def test_cues_of_captions_are_not_spoken(file: str, quote: str, words: str) -> None:
+    assert Gold(file=file, quote=quote).words == words
+
+
 def test_groups_of_a_case() -> None:
     assert list(CASES[1].groups()) == ["all", "zh", "cross", "kind:fact", "source:note"]
     assert list(CASES[3].groups()) == ["all", "en", "kind:unanswerable"]
