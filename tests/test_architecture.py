@@ -7,6 +7,9 @@ import importlib.util
 import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -56,6 +59,32 @@ def test_folders_depend_downwards_only() -> None:
 def test_eval_is_never_imported_as_a_module_name() -> None:
     wrong = [path for path in modules() if re.search(r"^\s*import eval\b", path.read_text("utf-8"), re.MULTILINE)]
     assert wrong == []
+
+
+def test_dependencies_are_what_the_code_imports() -> None:
+    """`pydantic_core` and `starlette` are the insides of pydantic and FastAPI, which pin them."""
+    imported = {name.partition(".")[0] for path in modules() for name in _imports(path)}
+    foreign = imported - set(PACKAGES) - set(sys.stdlib_module_names) - {"pydantic_core", "starlette"}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    required = {_normal(line) for line in project["dependencies"]}
+    optional = {_normal(line) for extra in ("weights", "ocr") for line in project["optional-dependencies"][extra]}
+    carriers = packages_distributions()
+    names = {module: {_normal(name) for name in carriers.get(module, ())} for module in foreign}
+    assert {module for module, found in names.items() if not found & (required | optional)} == set()
+    assert required - set().union(*names.values()) == set()
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def _normal(requirement: str) -> str:
+    """The name in a requirement, as package indexes spell it."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", requirement)[0]).lower()
 
 
 def test_site_holds_no_python_package() -> None:
