@@ -38,6 +38,8 @@ from kb.types import (
 )
 
 if TYPE_CHECKING:
+    from api.fitting import Fitted
+    from eval.cases import Case
     from generate.answer import Answerer
     from index.search import Searcher
 
@@ -142,12 +144,11 @@ class Service:
     def ask(self, question: str, filters: Filters = EVERYTHING, *, record: bool = True) -> Answer:
         question, filters = checked_question(question), self._resolved(filters)
         answer = self._answerer.ask(question, filters)
-        if answer.refused is not None and record:
-            self._catalog.add_gap(
-                Gap(
-                    question=answer.question, lang=answer.lang, reason=answer.refused.reason, asked_at=datetime.now(UTC)
-                )
-            )
+        if (refused := answer.refused) and record:
+            self._catalog.add_gap(Gap(
+                question=answer.question, lang=answer.lang, reason=refused.reason, nearest=refused.nearest,
+                asked_at=datetime.now(UTC),
+            ))  # fmt: skip
         return answer
 
     def facets(self) -> Facets:
@@ -184,13 +185,30 @@ class Service:
     def _articles(self) -> Path:
         return self._settings.home / "articles"
 
+    # --- measuring --------------------------------------------------------------------------------------------------
+
+    def fit(self, cases: Sequence[Case], on_progress: OnProgress = unwatched) -> Fitted:
+        """Find weights for the lists by questions whose sources are known, keep them and use them from now on.
+
+        Raises:
+            BadRequest: if no case has an answer.
+        """
+        from api.fitting import fit_weights
+        from index.fitted import keep
+        from index.search import Searcher
+
+        fitted = fit_weights(self._searcher, cases, on_progress)
+        keep(fitted.weights, self._settings.home, self._models.embedders)
+        self._searcher = Searcher(self._opened, self._models.embedders, weights=fitted.weights)
+        return fitted
+
     # --- the parts --------------------------------------------------------------------------------------------------
 
     @cached_property
     def _searcher(self) -> Searcher:
         from index.search import Searcher
 
-        return Searcher(self._opened, self._models.embedders)
+        return Searcher(self._opened, self._models.embedders, weights=self._models.weights)
 
     @cached_property
     def _answerer(self) -> Answerer:

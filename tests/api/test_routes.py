@@ -40,6 +40,7 @@ def test_ask_answers_with_citations_or_refuses(client: TestClient, filled: Servi
     assert refused.refused
     assert [gap.question for gap in filled.gaps()] == ["午饭吃了什么菜？"]
     assert client.get("/v1/gaps").json()[0]["question"] == "午饭吃了什么菜？"
+    assert filled.gaps()[0].nearest == filled.ask("午饭吃了什么菜？").refused.nearest  # type: ignore[union-attr]
 
 
 def test_a_question_can_stay_out_of_the_gaps(client: TestClient, filled: Service) -> None:
