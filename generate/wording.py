@@ -14,7 +14,6 @@ class Wording:
     notice_title: str
     notice: str
     question: str
-    opening: str
     stretch: str
     notes: str
     from_slide: str
@@ -46,7 +45,6 @@ _ZH = Wording(
     notice="下面的引文由程序从演讲材料中逐字摘出，没有改写，也没有判断对错。请核对、取舍、成文，补上标为“待补”的内容，"
     "再把文首的 `curated` 改为 `true`。",
     question="关于“{title}”，材料说了什么？",
-    opening="开场",
     stretch="{start} 起：{words}",
     notes="笔记：{title}",
     from_slide="幻灯片第 {page} 页",
@@ -78,7 +76,6 @@ _EN = Wording(
     "and nothing was judged. Check them, choose, write, fill what is marked as a gap, and then set `curated` to `true` "
     "at the top of this file.",
     question="What does the material say about “{title}”?",
-    opening="Opening",
     stretch="From {start}: {words}",
     notes="Notes: {title}",
     from_slide="Slide {page}",

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Annotated, Literal
 from urllib.parse import quote, unquote
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_serializer, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
 
 from kb.text import slug
 
@@ -523,6 +523,3 @@ class Progress(Frozen):
     path: str
     stage: str
     share: float = 0.0
-
-
-LOCATOR: TypeAdapter[Time | Page | Mark] = TypeAdapter(Locator)

@@ -61,8 +61,6 @@ export const say = (key, ...values) => {
   return typeof text === "function" ? text(...values) : text ?? key;
 };
 
-export const language = () => current;
-
 function apply() {
   document.documentElement.lang = current === "zh" ? "zh-Hans" : "en";
   for (const node of document.querySelectorAll("[data-i18n]")) node.textContent = say(node.dataset.i18n);
