@@ -227,11 +227,12 @@ def evaluate(
     baseline: Annotated[Path | None, typer.Option(help="An earlier JSON report to compare with.")] = None,
     floor: Annotated[Path | None, typer.Option(help="The least to accept, as JSON; below it, exit code 7.")] = None,
     answers: Annotated[bool, typer.Option("--answers/--no-answers", help="Ask, or only search.")] = True,
+    fit: Annotated[bool, typer.Option("--fit", help="Fit what each list counts first, and keep it.")] = False,
 ) -> None:
     """Measure search and answers on questions whose sources are known (docs/evaluation.md)."""
     from api.evaluation import Order, carry_out
 
-    order = Order([*(cases or ()), *(more or ())], corpus, json, html, baseline, floor, answers=answers)
+    order = Order([*(cases or ()), *(more or ())], corpus, json, html, baseline, floor, answers=answers, fit=fit)
     exit_with(carry_out(context, order, home))
 
 

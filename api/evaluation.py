@@ -37,6 +37,7 @@ class Order:
     baseline: Path | None
     floor: Path | None
     answers: bool = True
+    fit: bool = False
 
 
 def carry_out(context: typer.Context, order: Order, home: Path | None) -> int:
@@ -49,6 +50,8 @@ def carry_out(context: typer.Context, order: Order, home: Path | None) -> int:
     ours = _choose_home(context, order.corpus, home)
     with library_of(context, new=True) as library:
         prepare(library, order.corpus, ours=ours)
+        if order.fit:
+            fit(library, cases)
         report = measure(library, cases, answers=order.answers)
     comparison = compare.compare(baseline, report) if baseline else None
     show_report(report, comparison)
@@ -122,6 +125,22 @@ def _sync(library: KnowledgeBase, corpus: Path) -> None:
         for change in library.sync(corpus, show):
             if change.outcome is Outcome.FAILED:
                 note(f"{change.path}: {change.error}")
+
+
+def fit(library: KnowledgeBase, cases: Sequence[Case]) -> None:
+    """Fit the weights of the lists, and say what they are worth.
+
+    Raises:
+        BadRequest: if the library lies behind a service, or no case has an answer.
+    """
+    from api.service import Service
+
+    if not isinstance(library, Service):
+        raise BadRequest("weights are fitted where the library lies", remedy="Stop `kb serve`, then fit again")
+    with bar("Fitting", "steps") as show:
+        fitted = library.fit(cases, show)
+    note(f"Weights: {fitted.weights}")
+    note(f"Worth on questions not fitted on: {fitted.unseen:.3f}; with the weights before: {fitted.before_unseen:.3f}")
 
 
 def measure(library: KnowledgeBase, cases: Sequence[Case], *, answers: bool) -> reports.Report:

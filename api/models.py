@@ -22,6 +22,7 @@ from kb.types import Chunk, Document
 
 if TYPE_CHECKING:
     from generate.llm import LanguageModel
+    from index.fusion import FusionWeights
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,14 @@ class Models:
         from generate.llm import connect
 
         return connect(self.settings.llm)
+
+    @property
+    def weights(self) -> FusionWeights:
+        """What each list counts: as it was fitted for this library and these embedders, else the default."""
+        from index.fitted import recall
+        from index.search import default_weights
+
+        return recall(self.settings.home, self.embedders) or default_weights(self.embedders)
 
     @property
     def recipe(self) -> IndexRecipe:

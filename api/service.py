@@ -40,6 +40,8 @@ from kb.types import (
 if TYPE_CHECKING:
     from api.fitting import Fitted
     from eval.cases import Case
+    from api.fitting import Fitted
+    from eval.cases import Case
     from generate.answer import Answerer
     from index.search import Searcher
 
@@ -184,6 +186,23 @@ class Service:
     @property
     def _articles(self) -> Path:
         return self._settings.home / "articles"
+
+    # --- measuring --------------------------------------------------------------------------------------------------
+
+    def fit(self, cases: Sequence[Case], on_progress: OnProgress = unwatched) -> Fitted:
+        """Find weights for the lists by questions whose sources are known, keep them and use them from now on.
+
+        Raises:
+            BadRequest: if no case has an answer.
+        """
+        from api.fitting import fit_weights
+        from index.fitted import keep
+        from index.search import Searcher
+
+        fitted = fit_weights(self._searcher, cases, on_progress)
+        keep(fitted.weights, self._settings.home, self._models.embedders)
+        self._searcher = Searcher(self._opened, self._models.embedders, weights=fitted.weights)
+        return fitted
 
     # --- measuring --------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from index.embed import CROSS, DENSE
 from index.points import LEXICAL
-from index.store import Found
+from index.store import Dense, Found, Sparse
 from kb.types import Chunk
 
 _FEW = 8  # candidates; fewer are too few to standardise by themselves
@@ -30,7 +30,8 @@ class FusionWeights:
     `lexical` is what the best lexical match counts, `dense` by list name what one standard deviation counts.
     `translated` is what a word that the glossary adds counts against 1 of a word of the question. `beside` is the share
     of its score that a candidate lends to the candidates just before and after it in their source: a passage between
-    two that fit is likely to fit. `depth` is how many candidates each list gives in each language.
+    two that fit is likely to fit. `depth` is how many candidates each list gives in each language. `guarded`
+    weights are lowered question by question, where the candidates speak against a list (`index.trust`).
     """
 
     lexical: float
@@ -38,17 +39,19 @@ class FusionWeights:
     translated: float = 0.8
     beside: float = 0.2
     depth: int = 40
+    guarded: bool = False
 
 
 PACKAGED = FusionWeights(lexical=7.0, dense={DENSE: 1.0, CROSS: 0.75})
-UNKNOWN = FusionWeights(lexical=5.0, dense={DENSE: 1.0})  # any embedder that nobody has fitted weights for
+UNKNOWN = FusionWeights(lexical=5.0, dense={DENSE: 1.0}, guarded=True)  # any other embedder
 
 
 class Leg(NamedTuple):
-    """What one list found in one language, best first."""
+    """What one list found in one language, best first, and the vector that it was `asked`."""
 
     name: str
     found: Sequence[Found]
+    asked: Dense | Sparse | None = None
 
 
 class Place(NamedTuple):

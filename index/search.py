@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -12,11 +10,14 @@ from typing import Protocol
 import numpy as np
 
 from index.embed import Embedder, normalised
-from index.fusion import PACKAGED, UNKNOWN, Fused, FusionWeights, Leg, fuse
+from index.folding import Entry, fold
+from index.fusion import PACKAGED, UNKNOWN, FusionWeights, Leg, fuse
 from index.points import LEXICAL
+from index.question import is_bare, prefer, without_identifiers
 from index.quote import best_quote
 from index.sparse import query_vector, terms
-from index.store import Dense, Found, Sparse
+from index.store import Dense, Found, Request, Sparse
+from index.trust import trusted
 from kb.errors import BadRequest, LimitExceeded
 from kb.text import canonical, detect_lang, sentences
 from kb.types import Chunk, Filters, Hit, Lang, Query, Rank
@@ -24,14 +25,13 @@ from kb.types import Chunk, Filters, Hit, Lang, Query, Rank
 LONGEST_QUERY = 4000  # characters
 _TWINS_WITHIN = 5  # times the limit: twins score alike, so they stand near each other
 _BARE = 0.3  # what dense lists count for a question of nothing but identifiers
-_IDENTIFIER = re.compile(r"--[\w-]+|\w*_\w+", re.ASCII)
 _LANGUAGES: tuple[tuple[Lang, ...], ...] = (("zh",), ("en", "und"))
 
 
 class Index(Protocol):
     """What is searched: a `Store`, or a `Library`, which knows the live revisions."""
 
-    def search(self, list_name: str, vector: Dense | Sparse, filters: Filters, limit: int) -> list[Found]: ...
+    def search_batch(self, requests: Sequence[Request]) -> list[list[Found]]: ...
 
     def get(self, chunk_ids: Sequence[str]) -> list[Found]: ...
 
@@ -62,9 +62,9 @@ class Searcher:
         live: Callable[[str], str | None] | None = None,
     ) -> None:
         self._index = index
-        self._embedders = embedders
+        self.embedders = embedders
+        self.weights = weights or default_weights(embedders)
         self._given_glossary = glossary
-        self._weights = weights or default_weights(embedders)
         self._live = live
 
     def search(self, query: Query) -> list[Hit]:
@@ -74,46 +74,52 @@ class Searcher:
             BadRequest: if the question is empty, has no letter or digit, or is too long.
         """
         text = _checked(query.text)
-        fused = fuse(list(self._legs(text, query.filters, query.limit)), self._weighing(text))
-        groups = _folded(fused[: _TWINS_WITHIN * query.limit], text)[: query.limit]
+        legs = self.legs(query)
+        fused = prefer(fuse(legs, weigh(legs, self.weights, text)), text)
+        entries = fold(fused[: _TWINS_WITHIN * query.limit], text, detect_lang(text))[: query.limit]
         wanted = self._wanted(text)
-        return [_hit(best, twins, wanted) for best, twins in groups]
+        return [_hit(entry, wanted) for entry in entries]
+
+    def legs(self, query: Query) -> list[Leg]:
+        """What each list finds in each language, before anything is weighed.
+
+        Raises:
+            BadRequest: as `search`.
+        """
+        text = _checked(query.text)
+        vectors = {name: _embedded(embedder, text) for name, embedder in self.embedders.items()}
+        depth = max(self.weights.depth, query.limit)
+        requests = [
+            Request(name, vector, inside, depth)
+            for inside in _by_language(query.filters)
+            for name, vector in (self._lexical(text, inside.langs[0]) | vectors).items()
+        ]
+        found = self._index.search_batch(requests)
+        return [
+            Leg(request.list_name, self._served(hits), request.vector)
+            for request, hits in zip(requests, found, strict=True)
+        ]
 
     def neighbours(self, hit: Hit) -> list[Chunk]:
         """The chunks before and after a hit in its source, in that order, where there are any."""
         ids = [chunk_id for chunk_id in (hit.chunk.previous_id, hit.chunk.next_id) if chunk_id]
         return [found.chunk for found in self._served(self._index.get(ids))] if ids else []
 
-    def _legs(self, text: str, filters: Filters, limit: int) -> Iterator[Leg]:
-        vectors = {name: _embedded(embedder, text) for name, embedder in self._embedders.items()}
-        depth = max(self._weights.depth, limit)
-        for langs in _LANGUAGES:
-            allowed = tuple(lang for lang in langs if not filters.langs or lang in filters.langs)
-            if not allowed:
-                continue
-            inside = filters.model_copy(update={"langs": allowed})
-            lexical = query_vector(text, self._added(text, langs[0]), added_weight=self._weights.translated)
-            lists: dict[str, Dense | Sparse] = {LEXICAL: lexical} if lexical.indices else {}
-            for name, vector in (lists | vectors).items():
-                yield Leg(name, self._served(self._index.search(name, vector, inside, depth)))
-
-    def _weighing(self, text: str) -> FusionWeights:
-        """A question of nothing but identifiers means these very names: meaning only orders what has them."""
-        if any(character.isalnum() for character in _IDENTIFIER.sub(" ", text)):
-            return self._weights
-        return replace(self._weights, dense={name: _BARE * weight for name, weight in self._weights.dense.items()})
+    def _lexical(self, text: str, lang: Lang) -> dict[str, Dense | Sparse]:
+        vector = query_vector(text, self._added(text, lang), added_weight=self.weights.translated)
+        return {LEXICAL: vector} if vector.indices else {}
 
     def _served(self, found: Sequence[Found]) -> list[Found]:
         return [one for one in found if self._live is None or self._live(one.source.id) == one.revision]
 
     def _added(self, text: str, to: Lang) -> list[str]:
-        """Names in the language `to`; identifiers are the same in both, so the words in them are not translated."""
-        return [] if detect_lang(text) == to else self._glossary.expand(_IDENTIFIER.sub(" ", text), to)
+        """Names in the language `to`; the words inside identifiers are not translated."""
+        return [] if detect_lang(text) == to else self._glossary.expand(without_identifiers(text), to)
 
     def _wanted(self, text: str) -> dict[str, float]:
         """Terms that a quote should hold: the question's own, and the glossary's for quotes in the other language."""
         added = (name for lang in ("zh", "en") for name in self._added(text, lang))
-        wanted = dict.fromkeys((term for name in added for term in terms(name)), self._weights.translated)
+        wanted = dict.fromkeys((term for name in added for term in terms(name)), self.weights.translated)
         return wanted | dict.fromkeys(terms(text), 1.0)
 
     @cached_property
@@ -127,6 +133,23 @@ def default_weights(embedders: Mapping[str, Embedder]) -> FusionWeights:
     """What was fitted for the packaged embedder; for any other, weights that lean on neither list."""
     packaged = any(embedder.fingerprint.startswith("multilingual-e5-small@") for embedder in embedders.values())
     return PACKAGED if packaged else UNKNOWN
+
+
+def weigh(legs: Sequence[Leg], weights: FusionWeights, text: str) -> FusionWeights:
+    """What the lists count for this question."""
+    weights = trusted(legs, weights) if weights.guarded else weights
+    if not is_bare(text):
+        return weights
+    # A question of nothing but identifiers means these very names: meaning only orders what has them.
+    return replace(weights, dense={name: _BARE * weight for name, weight in weights.dense.items()})
+
+
+def _by_language(filters: Filters) -> Iterator[Filters]:
+    """The filters, once for each language that they allow."""
+    for langs in _LANGUAGES:
+        allowed = tuple(lang for lang in langs if not filters.langs or lang in filters.langs)
+        if allowed:
+            yield filters.model_copy(update={"langs": allowed})
 
 
 def _checked(text: str) -> str:
@@ -152,31 +175,8 @@ def _embedded(embedder: Embedder, text: str) -> Dense:
         return normalised(np.mean([_embedded(embedder, half) for half in halves], axis=0))
 
 
-def _folded(fused: Sequence[Fused], text: str) -> list[tuple[Fused, tuple[str, ...]]]:
-    """One entry for chunks of the same words, with the ids of the other sources that hold them.
-
-    It stands where the best of them stood, and shows the version that the question names, else the newest.
-    """
-    groups: dict[str, list[Fused]] = defaultdict(list)
-    for one in fused:
-        groups[" ".join(one.found.chunk.text.casefold().split())].append(one)
-    entries = []
-    for group in groups.values():
-        shown = max(group, key=lambda one: _currency(one.found, text)) if len(group) > 1 else group[0]
-        others = dict.fromkeys(one.found.source.id for one in group)
-        others.pop(shown.found.source.id)
-        entries.append((shown._replace(score=group[0].score), tuple(others)))
-    return entries
-
-
-def _currency(found: Found, text: str) -> tuple[bool, tuple[int, ...], int]:
-    version = found.source.version or ""
-    named = bool(version) and version in text
-    day = found.source.date.toordinal() if found.source.date else 0
-    return named, tuple(int(part) for part in re.findall(r"\d+", version)), day
-
-
-def _hit(best: Fused, twins: tuple[str, ...], wanted: Mapping[str, float]) -> Hit:
+def _hit(entry: Entry, wanted: Mapping[str, float]) -> Hit:
+    best = entry.shown
     chunk, source = best.found.chunk, best.found.source
     start, end = best_quote(chunk, wanted)
     locator = chunk.locate(start, end)
@@ -188,5 +188,5 @@ def _hit(best: Fused, twins: tuple[str, ...], wanted: Mapping[str, float]) -> Hi
         quote=chunk.text[start:end],
         locator=locator,
         href=locator.href(source),
-        twins=twins,
+        twins=entry.twins,
     )
