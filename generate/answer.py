@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 
@@ -10,7 +11,7 @@ from generate.cite import Numbered, Statement, number
 from generate.extract import Reading, Scored, Similarity, read
 from generate.llm import LanguageModel
 from generate.naming import inflected, stems
-from generate.passages import passages
+from generate.passages import Passage, passages
 from generate.question import analyse
 from generate.refuse import Calibration, Strength, measure, refusal
 from generate.select import select
@@ -23,7 +24,8 @@ Search = Callable[[Query], Sequence[Hit]]
 
 LONGEST_QUESTION = 2000  # characters
 _HITS = 16
-_VERSION = "answer/1"
+_VERSION = "answer/2"
+_BAR = re.compile(r"(?<!\\)\|")
 
 
 class Answerer:
@@ -73,7 +75,7 @@ class Answerer:
         if not chosen or strength.probability(self._calibration) < self._line:
             return self._refuse(reading, strength, chosen)
         if self._llm is None:
-            numbered = number([Statement(_one_line(one.passage.quote), (one.passage,)) for one in chosen])
+            numbered = number([Statement(_readable(one.passage), (one.passage,)) for one in chosen])
             return self._answer(reading, numbered)
         written = write(self._llm, reading.question, hits)
         if not written.statements:
@@ -133,8 +135,17 @@ def _checked(question: str) -> str:
     return question
 
 
-def _one_line(quote: str) -> str:
-    return " ".join(quote.strip("|").split())
+def _readable(passage: Passage) -> str:
+    """The quote in one line; a table's row with the name of each column."""
+    cells, names = _cells(passage.quote), _cells(passage.header)
+    if passage.form != "row" or len(cells) != len(names):
+        return " ".join(passage.quote.strip("|").split())
+    return " · ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True) if cell)
+
+
+def _cells(row: str) -> list[str]:
+    """The cells of a row of a Markdown table; an escaped bar does not part them."""
+    return [" ".join(cell.split()) for cell in _BAR.split(row.strip().strip("|"))]
 
 
 def _as_of(citations: Sequence[Citation]) -> str | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from generate.passages import Passage
+from generate.quantity import quantities
 from generate.question import Question, Want
 from kb.text import HAN, fold
 from kb.types import Page
@@ -31,7 +33,11 @@ _SIGNPOST = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[。！？.!?；;]\W*$|[，,：:]")
-_LINK = re.compile(r"https?://|^\[\d+\]")
+_LINK = re.compile(r"https?://|\]\(")
+_REFERENCE = re.compile(r"^\[\d+\]|\[Online\]|arXiv preprint|^\W*\[[^\]]+\]\([^)]*\)\W*$")
+_PROGRAM = re.compile(
+    r"^[ \t]*(?:def |class |import |from \w+ import|return |for .+:$|print\()|\w = \w+\(", re.MULTILINE
+)
 _NUMBER = re.compile(r"\d[\d,.]*")
 _NAME = re.compile(r"`[^`]+`|--\w[\w-]+|\b\w+_\w+|\b[A-Z][a-z]+[A-Z]\w+")
 
@@ -41,7 +47,7 @@ def suits(question: Question, passage: Passage) -> float:
     quote, asked = passage.quote, question.text
     bonus = 0.0
     if Want.NUMBER in question.wants:
-        bonus += 0.18 * any(number not in asked for number in _NUMBER.findall(quote))
+        bonus += _figure(question, quote)
     if Want.NAME in question.wants:
         bonus += 0.18 * any(name.strip("`") not in asked for name in _NAME.findall(quote))
     if Want.REASON in question.wants:
@@ -53,6 +59,16 @@ def suits(question: Question, passage: Passage) -> float:
     if question.versions and passage.hit.source.version:
         bonus += 0.2 * any(passage.hit.source.version.startswith(version) for version in question.versions)
     return bonus
+
+
+def _figure(question: Question, quote: str) -> float:
+    """A number that the question does not give itself; where the unit is known, one with that unit."""
+    if question.units:
+        given = {held.value for held in quantities(question.text)}
+        if any(held.unit in question.units and held.value not in given for held in quantities(quote)):
+            return 0.25
+        return 0.1 * any(number not in question.text for number in _NUMBER.findall(quote))
+    return 0.18 * any(number not in question.text for number in _NUMBER.findall(quote))
 
 
 def _defines(question: Question, quote: str) -> bool:
@@ -79,24 +95,18 @@ def readability(passage: Passage) -> float:
     """How readable the quote is on its own."""
     quote = passage.quote
     width = len(quote) + len(HAN.findall(quote))
-    factor = 1.0
-    if width < 16:
-        factor *= 0.6
-    elif width < 30:
-        factor *= 0.85
-    elif width > 500:
-        factor *= 0.8
-    if quote.rstrip("*_ ").endswith(("?", "？")):
-        factor *= 0.6
-    if quote.rstrip("*_ ").endswith((":", "：")):
-        factor *= 0.8
-    if passage.form == "code":
-        factor *= 0.85
-    if is_signpost(quote):
-        factor *= 0.6
-    if isinstance(passage.locator, Page):
-        factor *= 1.0 if _SENTENCE.search(quote) else 0.85  # a label of a diagram
-        factor *= 0.7 if passage.locator.number == 1 else 1.0  # a cover
-    if _LINK.search(quote):
-        factor *= 0.8
-    return factor
+    end = quote.rstrip("*_ ")
+    faults = (
+        (width < 16, 0.6),
+        (16 <= width < 30, 0.85),
+        (width > 500, 0.8),
+        (end.endswith(("?", "？")), 0.6),
+        (end.endswith((":", "：")), 0.8),
+        (passage.form == "code" or bool(_PROGRAM.search(quote)), 0.85),
+        (bool(_LINK.search(quote)), 0.8),
+        (bool(_REFERENCE.search(quote)), 0.5),
+        (is_signpost(quote), 0.6),
+        (isinstance(passage.locator, Page) and not _SENTENCE.search(quote), 0.6),  # a label of a diagram
+        (isinstance(passage.locator, Page) and passage.locator.number == 1, 0.7),  # a cover
+    )
+    return math.prod(factor for is_so, factor in faults if is_so)

@@ -40,6 +40,7 @@ class Passage:
     end: int
     form: Form
     around: str = ""
+    header: str = ""  # of a table's row
 
     @property
     def quote(self) -> str:
@@ -103,8 +104,9 @@ def _of_hit(hit: Hit) -> Iterator[Passage]:
                 header = line
                 continue
         if start < end and _is_located(hit, start, end):
-            above = [hit.chunk.context, _headings(hit.chunk, start, end), header if form == "row" else ""]
-            yield Passage(hit, start, end, form, "\n".join(filter(None, above)))
+            above = header if form == "row" else ""
+            words = [hit.chunk.context, _headings(hit.chunk, start, end), above]
+            yield Passage(hit, start, end, form, "\n".join(filter(None, words)), above)
 
 
 def _without_titles(chunk: Chunk) -> str:

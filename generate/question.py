@@ -136,7 +136,9 @@ def _concepts(text: str, glossary: Glossary) -> Iterator[Concept]:
     for term in glossary.find(text):
         tokens = {token for name in term.names("und") for token in terms(name)}
         covered |= tokens
-        yield Concept(term.names("und")[0], _spelling(term, text), 1.2, term, named=bool(tokens & proper))
+        is_kind = not _stop_words().isdisjoint(name.casefold() for name in term.names("und"))  # `the default of …`
+        weight = 0.4 if is_kind else 1.2
+        yield Concept(term.names("und")[0], _spelling(term, text), weight, term, named=bool(tokens & proper))
     classes = _word_classes(text)
     covered |= _stop_words().union(_VERSION.findall(text))  # a version says which source, not what it speaks of
     tokens = {token for token in terms(text) if token not in covered}
@@ -178,13 +180,6 @@ def _surface(token: str, text: str) -> str:
     """How the question spells it; a term that the tokenizer joined out of two words is no word of the question."""
     found = re.search(r"[-_]*".join(map(re.escape, token)), text, re.IGNORECASE)
     return found[0] if found else ""
-
-
-def _word_class(token: str, classes: Mapping[str, str]) -> str:
-    """Its class in the sentence; that of a part of a longer word is looked up by itself."""
-    if token in _word_list("kinds.txt"):
-        return ""
-    return classes.get(token) or _word_classes(token).get(token, "")
 
 
 def _hanzi_weight(token: str, kind: str) -> float:

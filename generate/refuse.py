@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from generate.cite import cite
@@ -19,6 +19,7 @@ Mentioned = Callable[[str], bool]
 
 _NEAREST = 3
 _AMONG_FIRST = 5
+_SUBJECT = 0.5  # prior weight from which a concept says what the question is about
 _MIDDLING = 0.4  # cosine of the Universal Sentence Encoder between a question of the field and its best passage
 _PROBES = 8  # words that are looked up in the whole corpus, the weightiest first
 
@@ -51,12 +52,12 @@ class Calibration:
 class Strength:
     """What speaks for and against answering; shares of the question's weight, from 0 to 1."""
 
-    own: float  # … that the quotes themselves name
+    own: float  # … that the quotes themselves name; what only says which thing is wanted, as `default`, is left out
     wide: float  # … that the best quote's chunk and title name
     names: float  # of the question's names and numbers alone: the share that one chunk holds together
     unit: float  # 1 unless a number with a certain unit is asked for and no quote has one
     agreement: float  # the share of the search's lists that have the best chunk among their first five
-    meaning: float  # best cosine of the list that is at home in both languages; where there is none, a middling one
+    meaning: float  # best cosine of the list that is at home in both languages; a middling one where there is none
     absent_names: float  # … in proper names, identifiers and numbers that stand nowhere in the corpus
     absent_words: float  # … in other nouns that stand nowhere in the corpus
     missing: tuple[str, ...]  # what stands nowhere in the corpus, as the question spells it
@@ -75,19 +76,19 @@ class Strength:
 def measure(reading: Reading, chosen: Sequence[Scored], mentioned: Mentioned) -> Strength:
     """How well the chosen quotes answer. Looks up what no hit names, but at most a few words."""
     question = reading.question
-    own: frozenset[int] = frozenset().union(*(one.own for one in chosen))
+    own = {n for one in chosen for n in one.own if question.concepts[n].weight >= _SUBJECT}
     weight = dict(zip(question.concepts, reading.weights, strict=True))
     doubtful = [concept for concept in reading.unseen if concept.named or concept.noun or concept.term]
     probed = sorted(doubtful, key=lambda concept: -weight[concept])[:_PROBES]
     absent = [concept for concept in probed if not _is_mentioned(concept, mentioned)]
     texts = "\n".join(one.passage.hit.chunk.full_text for one in reading.scored)
     return Strength(
-        own=reading.coverage(own),
+        own=reading.coverage(frozenset(own)),
         wide=max((reading.coverage(one.wide) for one in chosen), default=0.0),
         names=_names_together(reading),
         unit=_has_unit(question, chosen),
         agreement=_agreement(reading),
-        meaning=_meaning(reading),
+        meaning=_meaning(reading, own),
         absent_names=sum(weight[concept] for concept in absent if concept.named),
         absent_words=sum(weight[concept] for concept in absent if not concept.named),
         missing=tuple(concept.surface for concept in absent),
@@ -112,7 +113,9 @@ def _agreement(reading: Reading) -> float:
     return len({rank.list for rank in best.ranks if rank.rank <= _AMONG_FIRST}) / len(lists)
 
 
-def _meaning(reading: Reading) -> float:
+def _meaning(reading: Reading, own: Iterable[int]) -> float:
+    if any(reading.question.concepts[number].term for number in own):
+        return _MIDDLING  # a term of the field stands in the quotes, so that the question is of this field
     ranks = [rank for one in reading.scored for rank in one.passage.hit.ranks]
     return max((rank.score for rank in ranks if rank.list == CROSS), default=_MIDDLING)
 

@@ -66,17 +66,25 @@ def _candidates(reading: Reading, *, is_open: bool) -> Iterator[Scored]:
 
 
 def _of_versions(reading: Reading) -> list[Scored]:
+    """The best quote of each version that the question names; a version that says little about it gives none."""
     versions = reading.question.versions
     if len(versions) < 2:
         return []
-    sources = {
-        version: [one for one in reading.scored if one.passage.hit.source.version == version] for version in versions
-    }
-    return [found[0] for found in sources.values() if found][:MOST]
+    best = reading.scored[0] if reading.scored else None
+    found = []
+    for version in versions:
+        one = next((one for one in reading.scored if one.passage.hit.source.version == version), None)
+        if one and best and one.score >= _ENOUGH * best.score and _names_enough(one, [best], reading):
+            found.append(one)
+    return found[:MOST]
+
+
+def _names_enough(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bool:
+    return reading.coverage(one.own) >= _LEAST_OWN * max(reading.coverage(other.own) for other in chosen)
 
 
 def _worth_adding(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bool:
-    if reading.coverage(one.own) < _LEAST_OWN * max(reading.coverage(other.own) for other in chosen):
+    if not _names_enough(one, chosen, reading):
         return False
     covered: frozenset[int] = frozenset().union(*(other.own for other in chosen))
     adds = reading.coverage(one.own - covered)
