@@ -74,7 +74,7 @@ def _of_versions(reading: Reading) -> list[Scored]:
     found = []
     for version in versions:
         one = next((one for one in reading.scored if one.passage.hit.source.version == version), None)
-        if one and best and one.score >= _ENOUGH * best.score and _names_enough(one, [best], reading):
+        if one and best and _names_enough(one, [best], reading):
             found.append(one)
     return found[:MOST]
 

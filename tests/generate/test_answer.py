@@ -71,6 +71,13 @@ def test_a_table_row_is_quoted_whole_and_found_by_its_header(search: Searcher) -
     assert answer.as_of == "0.33.0"
 
 
+def test_a_table_row_is_read_with_the_names_of_its_columns(search: Searcher) -> None:
+    answer = Answerer(search.search).ask("What is the default of cpu_offload_gb in GiB?")
+    assert answer.claims[0].text == (
+        "Parameter: `cpu_offload_gb` · Default: 4 · Meaning: GiB of host memory for offloaded weights"
+    )
+
+
 REFUSED = (
     ("What did the team have for lunch last Friday?", "lunch"),
     ("What is the default value of the VLLM_NIXL_SIDE_CHANNEL_CIPHER variable?", "VLLM_NIXL_SIDE_CHANNEL_CIPHER"),

@@ -7,6 +7,8 @@ from generate.passages import passages
 from generate.question import analyse
 from generate.refuse import Calibration, Strength, measure
 from generate.select import select
+from index.embed import CROSS
+from kb.types import Rank
 from tests.generate.material import hit
 
 TEXT = "`max_num_batched_tokens` caps the tokens of one step; pass --kv-cache-dtype fp8 to halve the cache to 30 GB."
@@ -53,3 +55,31 @@ def test_more_evidence_never_lowers_the_probability() -> None:
     calibration = Calibration()
     assert foreign.probability(calibration) == 0.0
     assert max(absent.probability(calibration), weak.probability(calibration)) < strong.probability(calibration)
+
+
+def test_a_term_of_the_field_in_the_quotes_shows_that_the_question_is_of_the_field() -> None:
+    def meaning(question: str) -> float:
+        found = hit(TEXT, title="Tuning")
+        far = found.model_copy(update={"ranks": (Rank(list=CROSS, rank=1, score=0.1),)})
+        reading = read(analyse(question), passages([far]), [far])
+        return measure(reading, select(reading), lambda word: True).meaning
+
+    assert meaning("What caps tokens?") > Calibration().least_meaning
+    assert meaning("Who caps a step?") == 0.1
+
+
+def test_agreement_is_the_share_of_lists_that_put_the_best_chunk_first() -> None:
+    def agreement(*places: int) -> float:
+        ranks = tuple(Rank(list=str(number), rank=place, score=1.0) for number, place in enumerate(places))
+        found = hit(TEXT, title="Tuning").model_copy(update={"ranks": ranks})
+        reading = read(analyse("What caps tokens?"), passages([found]), [found])
+        return measure(reading, select(reading), lambda word: True).agreement
+
+    assert agreement(1, 2, 5) == 1.0
+    assert agreement(1, 6, 40, 3) == 0.5
+
+
+def test_the_default_of_something_that_nothing_names_is_refused() -> None:
+    measured = strength("What is the default of the Zorblax?")
+    assert measured.own == 0.0
+    assert measured.probability(Calibration()) == 0.0

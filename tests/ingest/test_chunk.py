@@ -248,3 +248,11 @@ def test_the_corpus_is_cut_in_a_few_seconds(corpus: Path) -> None:
         if path.suffix != ".po":
             check(doc, chunks, COUNT, 384)
     assert time.process_time() - began < 20
+
+
+def test_spans_keep_the_part_that_their_segment_plays() -> None:
+    (chunk,) = chunks_of(note("# Title\n\nA sentence."))
+    assert {chunk.text[span.start : span.end]: span.role for span in chunk.spans} == {
+        "# Title": Role.TITLE,
+        "A sentence.": Role.BODY,
+    }

@@ -159,6 +159,8 @@ class Split:
         Split("Really?! No... wait. Yes", ("Really?!", "No...", "wait.", "Yes")),
         Split("See https://example.com/?a=b.c for more.", ("See https://example.com/?a=b.c for more.",)),
         Split("Stop if a != b.", ("Stop if a != b.",)),
+        Split("先停下。`--flag` 是开关。", ("先停下。", "`--flag` 是开关。")),
+        Split("**先停下。**再走。**慢**走。", ("**先停下。**", "再走。", "**慢**走。")),
         Split("1. Install it.\n2. Run it.", ("1. Install it.", "2. Run it.")),
         Split("  > 3. Third item. Done.", ("> 3. Third item.", "Done.")),
         Split("- one\n- two", ("- one", "- two")),
