@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from api.base import EVERYTHING, MarkedHit, OnProgress, checked_question, unwatched
 from api.batch import Batch, path_of, removal
+from api.finding import Finder
 from api.messages import Facets
 from api.models import Models, open_models, open_store
 from api.transcripts import RememberedTranscriber
@@ -29,9 +30,7 @@ from kb.types import (
     Document,
     Filters,
     Gap,
-    Hit,
     Lang,
-    Page,
     Query,
     SourceEntry,
     Talk,
@@ -40,10 +39,7 @@ from kb.types import (
 if TYPE_CHECKING:
     from api.fitting import Fitted
     from eval.cases import Case
-    from api.fitting import Fitted
-    from eval.cases import Case
     from generate.answer import Answerer
-    from index.search import Searcher
 
 
 class Service:
@@ -55,6 +51,7 @@ class Service:
         self._transcriber = RememberedTranscriber(models.transcriber, settings.home / "cache" / "speech")
         self._catalog = Catalog.in_folder(settings.home)
         self._library = Library(settings.home, store, self._catalog, models.recipe)
+        self._finder = Finder(self._opened, models)
         self._opening = threading.Lock()
         self._changing = threading.Lock()
         self._is_open = False
@@ -140,7 +137,7 @@ class Service:
 
     def search(self, query: Query) -> list[MarkedHit]:
         text, filters = checked_question(query.text), self._resolved(query.filters)
-        hits = self._find(query.model_copy(update={"text": text, "filters": filters}))
+        hits = self._finder.find(query.model_copy(update={"text": text, "filters": filters}))
         return [MarkedHit(**dict(hit), marks=tuple(matched_spans(hit.quote, text))) for hit in hits]
 
     def ask(self, question: str, filters: Filters = EVERYTHING, *, record: bool = True) -> Answer:
@@ -195,66 +192,26 @@ class Service:
         Raises:
             BadRequest: if no case has an answer.
         """
-        from api.fitting import fit_weights
-        from index.fitted import keep
-        from index.search import Searcher
-
-        fitted = fit_weights(self._searcher, cases, on_progress)
-        keep(fitted.weights, self._settings.home, self._models.embedders)
-        self._searcher = Searcher(self._opened, self._models.embedders, weights=fitted.weights)
-        return fitted
-
-    # --- measuring --------------------------------------------------------------------------------------------------
-
-    def fit(self, cases: Sequence[Case], on_progress: OnProgress = unwatched) -> Fitted:
-        """Find weights for the lists by questions whose sources are known, keep them and use them from now on.
-
-        Raises:
-            BadRequest: if no case has an answer.
-        """
-        from api.fitting import fit_weights
-        from index.fitted import keep
-        from index.search import Searcher
-
-        fitted = fit_weights(self._searcher, cases, on_progress)
-        keep(fitted.weights, self._settings.home, self._models.embedders)
-        self._searcher = Searcher(self._opened, self._models.embedders, weights=fitted.weights)
-        return fitted
+        return self._finder.fit(cases, on_progress)
 
     # --- the parts --------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def _searcher(self) -> Searcher:
-        from index.search import Searcher
-
-        return Searcher(self._opened, self._models.embedders, weights=self._models.weights)
 
     @cached_property
     def _answerer(self) -> Answerer:
         from generate.answer import Answerer
 
-        return Answerer(self._find, llm=self._models.language_model)
+        return Answerer(self._finder.find, llm=self._models.language_model)
 
-    @property
     def _opened(self) -> Library:
         self.open()
         return self._library
-
-    def _find(self, query: Query) -> list[Hit]:
-        """Hits, with the address of the page's image where there is one."""
-        return [self._illustrated(hit) for hit in self._searcher.search(query)]
-
-    def _illustrated(self, hit: Hit) -> Hit:
-        if not isinstance(hit.locator, Page) or not self._library.page_image(hit.source.id, hit.locator.number):
-            return hit
-        return hit.model_copy(update={"thumbnail": f"/v1/sources/{hit.source.id}/pages/{hit.locator.number}.webp"})
 
     @contextmanager
     def _change(self, *, opened: bool = True) -> Iterator[Library]:
         if not self._changing.acquire(blocking=False):
             raise LibraryBusy("another command is changing the library", remedy="Try again when it has ended")
         try:
-            yield self._opened if opened else self._library
+            yield self._opened() if opened else self._library
         finally:
             self._changing.release()
 

@@ -1,0 +1,61 @@
+"""Finding passages in an opened library: which weights are in use, and what a hit shows besides its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from api.base import OnProgress
+from api.models import Models
+from index.library import Library
+from kb.types import Hit, Page, Query
+
+if TYPE_CHECKING:
+    from api.fitting import Fitted
+    from eval.cases import Case
+    from index.search import Searcher
+
+
+class Finder:
+    """Finds by the weights that the library keeps, and by better ones as soon as they are fitted.
+
+    Args:
+        library: gives the library, opened; called when it is first needed.
+        models: embed the questions.
+    """
+
+    def __init__(self, library: Callable[[], Library], models: Models) -> None:
+        self._library = library
+        self._models = models
+
+    def find(self, query: Query) -> list[Hit]:
+        """Hits, with the address of the page's image where there is one."""
+        return [self._illustrated(hit) for hit in self._searcher.search(query)]
+
+    def fit(self, cases: Sequence[Case], on_progress: OnProgress) -> Fitted:
+        """Find weights for the lists by questions whose sources are known, keep them and use them from now on.
+
+        Raises:
+            BadRequest: if no case has an answer.
+        """
+        from api.fitting import fit_weights
+        from index.fitted import keep
+        from index.search import Searcher
+
+        fitted = fit_weights(self._searcher, cases, on_progress)
+        keep(fitted.weights, self._models.settings.home, self._models.embedders)
+        self._searcher = Searcher(self._library(), self._models.embedders, weights=fitted.weights)
+        return fitted
+
+    @cached_property
+    def _searcher(self) -> Searcher:
+        from index.search import Searcher
+
+        return Searcher(self._library(), self._models.embedders, weights=self._models.weights)
+
+    def _illustrated(self, hit: Hit) -> Hit:
+        source, page = hit.source.id, hit.locator
+        if not isinstance(page, Page) or not self._library().page_image(source, page.number):
+            return hit
+        return hit.model_copy(update={"thumbnail": f"/v1/sources/{source}/pages/{page.number}.webp"})
