@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export NO_MKDOCS_2_WARNING := 1
 export DO_NOT_TRACK := 1
+export OMP_WAIT_POLICY := passive
 
 .PHONY: setup demo test check bench bench-peers eval site serve clean
 
