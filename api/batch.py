@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -14,7 +16,7 @@ from index.library import Embed, Library, Split
 from ingest.discover import discover
 from ingest.load import KINDS, SourceKey, load, source_of
 from ingest.parsed import Reading, Transcriber
-from ingest.talk import talk_of
+from ingest.talk import check_alone, folder_of, talk_of
 from kb.errors import IndexMismatch, KBError, LibraryBusy
 from kb.settings import Settings
 from kb.text import printable, stable_id
@@ -90,6 +92,8 @@ class Batch:
             self._met.add(key.id)
             talk = talk_of(path)
             source = _stub(path, key)
+            if talk is not None:
+                self._claim(talk, path)
             recipe = self._recipe(source.kind if source else None, talk)
             if self._library.is_current(key.id, key.sha256, recipe):
                 return Change(path=_shown(path), outcome=Outcome.UNCHANGED, source_id=key.id)
@@ -101,6 +105,25 @@ class Batch:
         except Exception as error:  # noqa: BLE001 - one bad file never stops a batch, not even through a fault of ours
             _log.exception("adding failed", path=_shown(path))
             return self._failed(path, source, f"a fault of kb: {type(error).__name__}: {error}")
+
+    def _claim(self, talk: Talk, path: Path) -> None:
+        """
+        Raises:
+            UnreadableSource: if another folder has a talk of this title.
+        """
+        folder = folder_of(path)
+        if folder is not None:
+            check_alone(talk, folder, self._talk_folders[talk.id])
+            self._talk_folders[talk.id].add(folder)
+
+    @cached_property
+    def _talk_folders(self) -> defaultdict[str, set[Path]]:
+        """The folders of each talk, by its id: of those in the library and of those met."""
+        folders: defaultdict[str, set[Path]] = defaultdict(set)
+        for source in (entry.source for entry in self._library.catalog.entries()):
+            if source.talk and (folder := folder_of(path_of(source.uri))):
+                folders[source.talk].add(folder)
+        return folders
 
     def _read(
         self, path: Path, source: Source | None, talk: Talk | None, recipe: str, report: Callable[[str, float], None]

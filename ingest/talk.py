@@ -8,11 +8,13 @@
     language: zh
     media: [talk.mp4, talk.srt, slides.pdf]   # without it, every file of the folder belongs to the talk
 
-Only `title` is needed.
+Only `title` is needed. A talk is named by its title, so no two folders may have the same.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from datetime import date as Date  # noqa: N812
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
@@ -27,6 +29,7 @@ from kb.text import printable, slug
 from kb.types import Lang, Talk
 
 TALK_FILE = "talk.yaml"
+_LONGEST_ID = 80  # bytes; it names a folder, whose name most file systems end at 255, and stands in addresses
 
 
 class _TalkFile(BaseModel):
@@ -79,7 +82,7 @@ def talk_of(path: Path) -> Talk | None:
     Raises:
         UnreadableSource: if that file is no valid description of a talk; names the line.
     """
-    folder = next((folder for folder in path.absolute().parents if _stands_in(folder)), None)
+    folder = folder_of(path)
     if folder is None:
         return None
     file = _parse(folder / TALK_FILE)
@@ -90,7 +93,7 @@ def talk_of(path: Path) -> Talk | None:
         if path.resolve() not in listed:
             return None
     return Talk(
-        id=slug(file.title),
+        id=talk_id(file.title),
         title=file.title,
         speakers=file.speakers,
         date=file.date,
@@ -98,6 +101,42 @@ def talk_of(path: Path) -> Talk | None:
         url=file.url,
         lang=file.language,
     )
+
+
+def folder_of(path: Path) -> Path | None:
+    """The talk's folder: the nearest one above a file with a `talk.yaml`."""
+    return next((folder for folder in path.absolute().parents if _stands_in(folder)), None)
+
+
+def check_alone(talk: Talk, folder: Path, others: Iterable[Path]) -> None:
+    """Two talks of one title would silently become one.
+
+    Args:
+        talk: what `folder` describes.
+        others: folders that had a talk of this id when they were read.
+
+    Raises:
+        UnreadableSource: if one of `others` has it still; names both. Also if that one's description has broken since.
+    """
+    for other in sorted(others):
+        if other == folder or not _stands_in(other) or other.samefile(folder):
+            continue
+        if talk_id(_parse(other / TALK_FILE).title) == talk.id:
+            raise UnreadableSource(
+                f"the talk in {printable(str(other))} has this title already",
+                where=printable(str(folder / TALK_FILE)),
+                remedy="Give one of them another title",
+            )
+
+
+def talk_id(title: str) -> str:
+    """The slug of the title; of a long one its beginning, and a hash that tells it from others that begin alike."""
+    whole = slug(title)
+    encoded = whole.encode()
+    if len(encoded) <= _LONGEST_ID:
+        return whole
+    mark = f"-{hashlib.sha256(encoded).hexdigest()[:8]}"
+    return encoded[: _LONGEST_ID - len(mark)].decode(errors="ignore").rstrip("-_") + mark
 
 
 def _stands_in(folder: Path) -> bool:

@@ -195,7 +195,7 @@ class Source(Frozen):
 
 
 class Talk(Frozen):
-    """One talk ties its recording, captions and decks together; `id` is the slug of its title."""
+    """One talk ties its recording, captions and decks together; `id` is the slug of its title, 80 bytes at most."""
 
     id: str
     title: str

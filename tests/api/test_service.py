@@ -135,6 +135,46 @@ def test_a_changed_talk_reads_its_files_again(service: Service, notes: Path) -> 
     assert set(outcomes(service.add([notes])).values()) == {"updated"}
 
 
+def talk_folder(folder: Path, title: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "talk.yaml").write_text(f"title: {title}\n", encoding="utf-8")
+    (folder / "note.md").write_text(f"# {folder.name}\n\nSaid in {folder.name}.\n", encoding="utf-8")
+    return folder
+
+
+def test_two_talks_of_one_title_do_not_become_one(service: Service, tmp_path: Path) -> None:
+    may, june = talk_folder(tmp_path / "may", "Office hours"), talk_folder(tmp_path / "june", "Office hours!")
+    first, second = service.add([may, june])
+    assert (first.outcome, second.outcome) == ("added", "failed")
+    assert str(may) in str(second.error)
+    assert str(june) in str(second.error)
+    assert "another title" in str(second.error)
+    (again,) = service.add([june])  # another batch
+    assert again.error == second.error
+    assert [len(talk.sources) for talk in service.talks()] == [1]
+    assert [change.outcome for change in service.add([may])] == ["unchanged"]
+    talk_folder(june, "Office hours, June")
+    assert [change.outcome for change in service.add([june])] == ["added"]
+    assert [(talk.id, len(talk.sources)) for talk in service.talks()] == [("office-hours", 1), ("office-hours-june", 1)]
+
+
+def test_a_title_is_free_again_when_the_first_folder_moved_or_gave_it_up(service: Service, tmp_path: Path) -> None:
+    may = talk_folder(tmp_path / "may", "Office hours")
+    list(service.add([may]))
+    moved = may.rename(tmp_path / "moved")
+    assert [change.outcome for change in service.add([moved])] == ["added"]
+    talk_folder(moved, "Office hours in May")  # and the library has not been told yet
+    june = talk_folder(tmp_path / "june", "Office hours")
+    assert [change.outcome for change in service.add([june])] == ["added"]
+
+
+def test_a_talk_reached_through_a_link_is_the_same_talk(service: Service, tmp_path: Path) -> None:
+    may = talk_folder(tmp_path / "may", "Office hours")
+    list(service.add([may]))
+    (tmp_path / "link").symlink_to(may)
+    assert [change.outcome for change in service.add([tmp_path / "link" / "note.md"])] == ["unchanged"]
+
+
 def test_two_batches_exclude_each_other(filled: Service, notes: Path) -> None:
     running = filled.add([notes])
     next(iter(running))

@@ -6,9 +6,12 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ingest.talk import talk_of
+from ingest.talk import talk_id, talk_of
 from kb.errors import UnreadableSource
+from kb.text import slug
 from kb.types import Talk
 
 FULL = """# the May meet-up
@@ -96,3 +99,23 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, content: str, line: in
         talk(tmp_path, content)
     assert reason in caught.value.what
     assert caught.value.where == f"{tmp_path / 'talk.yaml'}" + (f" line {line}" if line else "")
+
+
+# --- names of talks -------------------------------------------------------------------------------------------------
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=200))
+def test_an_id_is_a_slug_that_names_a_folder(title: str) -> None:
+    named = talk_id(title)
+    assert len(named.encode()) <= 80
+    assert slug(named) == named
+    assert named == slug(title) or len(slug(title).encode()) > 80
+
+
+def test_long_titles_that_begin_alike_keep_their_own_ids(tmp_path: Path) -> None:
+    first, second = (talk(tmp_path, f"title: {'推理系统的内存管理' * 20}{part}\n") for part in ("上", "下"))
+    assert first is not None
+    assert second is not None
+    assert first.id != second.id
+    assert first.id.startswith("推理系统的内存管理推理系统")
+    (tmp_path / first.id).mkdir()
