@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
@@ -27,11 +27,12 @@ def create_app(service: Service, keys: Keys, on_stop: Callable[[], None] = lambd
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        warming = asyncio.ensure_future(workers.run(service.warm))
-        yield
-        await warming
-        workers.close()
-        on_stop()
+        with ExitStack() as ending:  # whatever happens, both, the last one first
+            ending.callback(on_stop)
+            ending.callback(workers.close)
+            warming = asyncio.ensure_future(workers.run(service.warm))
+            yield
+            await warming
 
     app = FastAPI(
         title="vLLM Notes KB",

@@ -17,6 +17,8 @@ from index.serving import forget_service, record_service
 from kb.errors import UnsafeSettings
 from kb.settings import ServeSettings, Settings
 
+GRACE = 5  # seconds that answers under way get when the service is stopped; batches then end with their current file
+
 
 def run(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM.
@@ -36,7 +38,13 @@ def run(settings: Settings) -> None:
         url = _address(listener)
         record_service(settings.home, url, keys.owner)
         app = create_app(service, keys, on_stop=lambda: forget_service(settings.home))
-        config = uvicorn.Config(app, log_level=settings.log_level, access_log=False, server_header=False)
+        config = uvicorn.Config(
+            app,
+            log_level=settings.log_level,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE,
+        )
         signal.signal(signal.SIGTERM, _leave)
         note(f"Serving {settings.home} on {url} (Ctrl-C stops)")
         try:

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+import structlog
+
 from api.base import EVERYTHING, MarkedHit, OnProgress, checked_question, unwatched
 from api.batch import Batch, path_of, removal
 from api.finding import Finder
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from api.fitting import Fitted
     from eval.cases import Case
     from generate.answer import Answerer
+
+_log = structlog.get_logger(__name__)
 
 
 class Service:
@@ -79,12 +83,15 @@ class Service:
         self._library.close()
 
     def warm(self) -> None:
-        """Load what the first question would wait for; what hinders it stands in `unready`."""
+        """Load what the first question would wait for; what hinders it, whatever it is, stands in `unready`."""
         try:
             self.search(Query(text="warm", limit=1))
             self.unready = None
         except KBError as error:
             self.unready = str(error)
+        except Exception as error:  # noqa: BLE001 - runs unwatched: who asks `unready` is the only one to tell
+            _log.exception("warming failed")
+            self.unready = f"a fault of kb: {type(error).__name__}: {error}"
 
     # --- changing ---------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ _PROGRESS_INTERVAL = 0.1  # seconds between two reports of progress; people read
 class Workers:
     def __init__(self, threads: int = 4, waiting: int = 64) -> None:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="kb")
+        self._stopping = threading.Event()
         self._places = threading.BoundedSemaphore(threads + waiting)
 
     async def run(self, work: Callable[[], Result]) -> Result:
@@ -36,7 +37,11 @@ class Workers:
         return await asyncio.wrap_future(future)
 
     async def batch(self, start: Callable[[Callable[[Progress], None]], Iterable[Change]]) -> AsyncIterator[Event]:
-        """The events of a batch as they happen. When the reader goes away, the batch stops after the current file."""
+        """The events of a batch as they happen.
+
+        When the reader goes away or `close` is called, the batch stops after the current file; a reader that is still
+        there is told by a last event, a `LibraryBusy`.
+        """
         loop, events, abandoned = asyncio.get_running_loop(), asyncio.Queue[Event | None](), threading.Event()
 
         def emit(event: Event) -> None:
@@ -48,6 +53,10 @@ class Workers:
                     emit(change)
                     if abandoned.is_set():
                         break
+                    if self._stopping.is_set():
+                        raise LibraryBusy(
+                            "the service is being stopped", remedy="Run it again: what is done already stays done"
+                        )
             except KBError as error:
                 emit(error)
 
@@ -61,6 +70,8 @@ class Workers:
             abandoned.set()
 
     def close(self) -> None:
+        """Take no more work, let batches stop after their current file, and wait for that."""
+        self._stopping.set()
         self._executor.shutdown(wait=True, cancel_futures=True)
 
 

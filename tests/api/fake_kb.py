@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from api import cli, service
+from api import cli, serve, service
 from api.models import Models
 from kb.settings import Settings
 from tests.api.conftest import open_fake
@@ -35,4 +35,5 @@ def open_service(settings: Settings) -> service.Service:
 
 if __name__ == "__main__":
     service.open_service = open_service
+    serve.GRACE = 1
     cli.main()

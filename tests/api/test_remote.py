@@ -173,6 +173,31 @@ def test_a_killed_add_is_finished_by_the_next(tmp_path: Path) -> None:
     assert told_by(tmp_path / "killed") == told_by(tmp_path / "whole")
 
 
+def test_a_service_that_is_stopped_in_a_batch_ends_with_the_current_file(tmp_path: Path) -> None:
+    notes, home, gate = write_notes(tmp_path / "notes"), tmp_path / "library", tmp_path / "gate"
+    gate.touch()
+    with subprocess.Popen(
+        [*KB, "--home", str(home), "serve", "--port", "0"],
+        cwd=ROOT, stderr=subprocess.PIPE, text=True, env=os.environ | {"KB_TEST_SLOW": str(gate)},
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        assert "Serving" in process.stderr.readline()
+        adding = subprocess.Popen(
+            [*KB, "--home", str(home), "add", str(notes)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        while not ((home / "sources").is_dir() and any((home / "sources").iterdir())):
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert any("timeout graceful shutdown exceeded" in line for line in process.stderr)
+        gate.unlink()
+        assert process.wait(30) == 0
+        _, told = adding.communicate(timeout=30)
+    assert adding.returncode != 0
+    assert b"Traceback" not in told
+    with open_fake(Settings(home=home)) as service:
+        assert [entry.status for entry in service.sources()] == ["ready"]
+
+
 def told_by(home: Path) -> list[object]:
     with open_fake(Settings(home=home)) as service:
         found = [service.search(Query(text=text)) for text in ("block size", "前缀缓存", "continuous batching")]

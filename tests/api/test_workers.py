@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import httpx
 import pytest
+from fastapi.testclient import TestClient
 
 from api.app import create_app
 from api.auth import Keys
@@ -103,3 +104,66 @@ def test_a_batch_whose_reader_has_gone_stops_after_the_current_file() -> None:
     asyncio.run(scene())
     workers.close()
     assert "c" not in done  # the reader may leave while `b` is already begun
+
+
+def test_closing_lets_a_batch_end_with_its_current_file_and_tells_the_reader() -> None:
+    workers, begun, release, done = Workers(), threading.Event(), threading.Event(), []
+
+    def start(report: object) -> Iterable[Change]:
+        for name in "abc":
+            begun.set()
+            assert release.wait(30)
+            done.append(name)
+            yield change(name)
+
+    async def scene() -> list[object]:
+        reading = asyncio.create_task(collected(workers))
+        await asyncio.to_thread(begun.wait, 30)
+        closing = asyncio.create_task(asyncio.to_thread(workers.close))
+        while not workers._stopping.is_set():
+            await asyncio.sleep(0)
+        release.set()
+        await closing
+        return await reading
+
+    async def collected(workers: Workers) -> list[object]:
+        return [event async for event in workers.batch(start)]
+
+    first, error = asyncio.run(scene())
+    assert (first, done) == (change("a"), ["a"])
+    assert isinstance(error, LibraryBusy)
+    assert "stopped" in str(error)
+
+
+class _Fault(Exception):
+    pass
+
+
+def test_what_hinders_warming_is_told_and_stopping_still_cleans_up(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: FakeEmbedder, text: str) -> object:
+        raise _Fault("libgomp is missing")
+
+    monkeypatch.setattr(FakeEmbedder, "embed_query", broken)
+    stopped: list[str] = []
+    app = create_app(service, Keys(reader=None, owner="o"), on_stop=lambda: stopped.append("stopped"))
+    with TestClient(app, base_url="http://127.0.0.1"):
+        pass
+    assert service.unready is not None
+    assert "libgomp is missing" in service.unready
+    assert stopped == ["stopped"]
+
+
+def test_stopping_cleans_up_even_if_warming_breaks_off(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise _Fault
+
+    monkeypatch.setattr(service, "warm", broken)
+    stopped: list[str] = []
+    app = create_app(service, Keys(reader=None, owner="o"), on_stop=lambda: stopped.append("stopped"))
+    with pytest.raises(_Fault), TestClient(app, base_url="http://127.0.0.1"):
+        pass
+    assert stopped == ["stopped"]
+    with pytest.raises(RuntimeError, match="shutdown"):
+        asyncio.run(app.state.workers.run(lambda: True))
