@@ -32,15 +32,15 @@ class Calibration:
     into every answer's recipe.
     """
 
-    wide: float = 0.99
-    names: float = 3.87
-    unit: float = 3.15
-    agreement: float = 3.23
-    absent_names: float = -4.59
-    absent_words: float = -6.32
-    bias: float = -7.99
+    wide: float = 1.07
+    names: float = 2.72
+    unit: float = 3.04
+    agreement: float = 3.4
+    absent_names: float = -5.22
+    absent_words: float = -5.92
+    bias: float = -6.91
     least_meaning: float = 0.18  # a question whose best passage means less to it speaks of another field
-    threshold: float = 0.36  # refuse below this probability
+    threshold: float = 0.42  # refuse below this probability
     threshold_generated: float = 0.1  # … when a model writes, which understands more and is verified afterwards
 
     @property
@@ -54,7 +54,7 @@ class Strength:
 
     own: float  # … that the quotes themselves name; what only says which thing is wanted, as `default`, is left out
     wide: float  # … that the best quote's chunk and title name
-    names: float  # of the question's names and numbers alone: the share that one chunk holds together
+    names: float  # of the question's names and numbers alone: the share that the chunk of one quote holds
     unit: float  # 1 unless a number with a certain unit is asked for and no quote has one
     agreement: float  # the share of the search's lists that have the best chunk among their first five
     meaning: float  # best cosine of the list that is at home in both languages; a middling one where there is none
@@ -85,7 +85,7 @@ def measure(reading: Reading, chosen: Sequence[Scored], mentioned: Mentioned) ->
     return Strength(
         own=reading.coverage(frozenset(own)),
         wide=max((reading.coverage(one.wide) for one in chosen), default=0.0),
-        names=_names_together(reading),
+        names=_names_together(reading, chosen),
         unit=_has_unit(question, chosen),
         agreement=_agreement(reading),
         meaning=_meaning(reading, own),
@@ -96,11 +96,11 @@ def measure(reading: Reading, chosen: Sequence[Scored], mentioned: Mentioned) ->
     )
 
 
-def _names_together(reading: Reading) -> float:
+def _names_together(reading: Reading, chosen: Sequence[Scored]) -> float:
     names = frozenset(number for number, concept in enumerate(reading.question.concepts) if concept.named)
     if not names:
         return 1.0
-    held = max((reading.coverage(one.wide & names) for one in reading.scored), default=0.0)
+    held = max((reading.coverage(one.wide & names) for one in chosen), default=0.0)
     return held / reading.coverage(names)
 
 
