@@ -10,6 +10,7 @@ _OPENING = re.compile(r"(\d{1,9})([.)])(?=\s|$)|[-+:=](?=\s|[-+:=]|$)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _IMAGE = re.compile(r"!(?=\[)")
 _LINK = re.compile(r"\[([^\]\n]*)\](?:\([^)\n]*\)|\[[^\]\n]*\])")
+_DEFINITION = re.compile(r"^([ \t>]*)\[(?=[^\]\n]+\]:)", re.MULTILINE)
 _INFO = re.compile(r"[\w+#.-]{0,30}")
 
 
@@ -38,7 +39,7 @@ def disarm(text: str) -> str:
 
 def _disarmed(text: str) -> str:
     text = _LINK.sub(lambda found: found[1], _IMAGE.sub("", text))
-    text = text.replace("&#", "&amp;#")
+    text = _DEFINITION.sub(r"\1\\[", text).replace("&#", "&amp;#")
     return _TAG.sub("&lt;", text).replace("{:", "&#123;:").replace("--8<--", "&#45;-8&lt;--")
 
 

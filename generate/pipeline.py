@@ -9,6 +9,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -138,8 +139,11 @@ class _Stages:
 
     def _written(self) -> set[str]:
         """Hashes of every Markdown that this stage ever wrote here."""
-        artefacts = self.folder.glob(f"{len(STAGES):02}-export-*.json")
-        return {Exported.model_validate_json(path.read_bytes()).sha256 for path in artefacts}
+        hashes = set()
+        for path in self.folder.glob(f"{len(STAGES):02}-export-*.json"):
+            with suppress(ValidationError):  # damaged: what it told of counts as a person's, and is kept
+                hashes.add(Exported.model_validate_json(path.read_bytes()).sha256)
+        return hashes
 
 
 Names = dict[tuple[str, int], tuple[str, Path]]

@@ -23,13 +23,16 @@ _SCHEMES = ("http", "https", "mailto")
 _FILE_LINK = re.compile(r"\[([^\]\n]*)\]\(file:[^)\s]*\)")
 _SCRIPT_SCHEME = re.compile(r"(?:java|vb)script\s*:|data\s*:\s*text/html", re.IGNORECASE)
 _TAG = re.compile(r"<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>)")
-_ATTRIBUTE_LIST = re.compile(r"\{:?[^{}\n]*\b(?:on\w+|style|href|src)\s*=", re.IGNORECASE)
-_FENCE_INFO = re.compile(r"[\w+#.-]*(?:\s+[\w ='\".-]*)?")
+_ATTRIBUTE_LIST = re.compile(r"\{[^\n]*\b(?:on\w+|style|href|src)\s*=", re.IGNORECASE)
+# What the site's fences surely take. Another info makes the fence text, and the HTML in it HTML.
+_FENCE_INFO = re.compile(r'[\w+#.-]*(?: +(?:title="[^"<>{}]*"|hl_lines="[1-9]\d*(?: [1-9]\d*)*"|linenums="[1-9]\d*"))*')
+_FORMULA_LINK = re.compile(r"\\(?:href|require)\b")
+_STEERING = re.compile(r"[^\S\n\t \u00a0\u3000]|[\x00-\x08\x0e-\x1f\x7f]")  # some parsers end a line there
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)$")
 _CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`).+?(?<!`)\1(?!`)")
 _INLINE_TARGET = re.compile(r"\]\(\s*<?([^)\s>]*)")
-_REFERENCE_TARGET = re.compile(r"^\s*\[[^\]^][^\]]*\]:\s*<?(\S+?)>?(?:\s|$)")
-_IMAGE_TARGET = re.compile(r"!\[[^\]]*\]\(\s*<?([^)\s>]*)")
+_REFERENCE_TARGET = re.compile(r"\[[^\]^][^\]]*\]:\s*<?([^\s>]+)")
+_IMAGE = re.compile(r"!\[[^\]]*\](?:\(\s*<?([^)\s>]*))?")
 _REFERENCE = re.compile(r"\[\^([^\]\s]+)\](?!:)")
 _DEFINITION = re.compile(r"^\[\^([^\]\s]+)\]:", re.MULTILINE)
 
@@ -92,11 +95,14 @@ def _read(path: Path, slug: str, *, reviewed: bool) -> _Post | None:
 
 
 def _split(path: Path) -> tuple[dict[str, Any], str]:
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableSource(f"it is no UTF-8 ({error})", where=str(path), remedy="Save it as UTF-8") from error
     found = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
     try:
         front = yaml.safe_load(found[1]) if found else None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date that no calendar has
         raise UnreadableSource(f"its front matter is no YAML: {error}", where=str(path), remedy="Correct it") from error
     if not found or not isinstance(front, dict):
         raise UnreadableSource("it has no front matter", where=str(path), remedy="Write the draft again: kb write TALK")
@@ -139,8 +145,11 @@ def _front_problems(front: dict[str, Any]) -> Iterator[str]:
 def _problems(body: str, folder: Path) -> Iterator[str]:
     visible, broken = _without_code(body)
     yield from broken
-    for number, line in enumerate(visible.splitlines(), 1):
+    for number, line in enumerate(visible.split("\n"), 1):
         yield from (f"line {number} {problem}" for problem in _line_problems(line))
+    yield from (f"line {visible.count(chr(10), 0, at) + 1} {problem}" for at, problem in _target_problems(visible))
+    if _SCRIPT_SCHEME.search(_bare(visible)):
+        yield "it holds a script address"
     defined = set(_DEFINITION.findall(visible))
     for name in dict.fromkeys(_REFERENCE.findall(visible)):
         if name not in defined:
@@ -153,18 +162,25 @@ def _problems(body: str, folder: Path) -> Iterator[str]:
 def _line_problems(line: str) -> Iterator[str]:
     if _TAG.search(line):
         yield f"holds HTML: {line.strip()[:60]}"
-    if _SCRIPT_SCHEME.search(_bare(line)):
-        yield "holds a script address"
+    if _STEERING.search(line):
+        yield "holds a control character or a blank that no keyboard makes"
+    if _FORMULA_LINK.search(line):
+        yield "makes a link in a formula"
     if _ATTRIBUTE_LIST.search(line):
         yield "sets attributes of HTML"
     if "--8<--" in line:
         yield "includes a file"
-    for target in _INLINE_TARGET.findall(line) + _REFERENCE_TARGET.findall(line):
-        if _is_bad(target):
-            yield f"links to {target[:60]}"
-    for target in _IMAGE_TARGET.findall(line):
-        if not target.startswith(f"{FIGURES}/"):
-            yield f"shows an image that is no figure of this article: {target[:60]}"
+
+
+def _target_problems(text: str) -> Iterator[tuple[int, str]]:
+    """With their offsets. An address may stand on the line after its bracket."""
+    for pattern in (_INLINE_TARGET, _REFERENCE_TARGET):
+        for found in pattern.finditer(text):
+            if _is_bad(found[1]):
+                yield found.start(), f"links to {found[1][:60]}"
+    for found in _IMAGE.finditer(text):
+        if not (found[1] or "").startswith(f"{FIGURES}/"):
+            yield found.start(), f"shows an image that is no figure of this article: {found[0][:60]}"
 
 
 def _without_code(body: str) -> tuple[str, list[str]]:
@@ -175,7 +191,7 @@ def _without_code(body: str) -> tuple[str, list[str]]:
     lines: list[str] = []
     problems: list[str] = []
     indent, mark = "", ""
-    for number, line in enumerate(body.splitlines(), 1):
+    for number, line in enumerate(body.split("\n"), 1):
         fence = _FENCE.match(line)
         if mark and line.strip() and not line.startswith(indent):
             problems.append(f"line {number} breaks out of a code fence")
@@ -185,7 +201,7 @@ def _without_code(body: str) -> tuple[str, list[str]]:
                 mark = ""
             lines.append("")
         elif fence:
-            if not _FENCE_INFO.fullmatch(fence[3].strip()):
+            if not _FENCE_INFO.fullmatch(fence[3].strip(" ")):
                 problems.append(f"line {number} opens a fence with {fence[3].strip()[:40]!r}")
             indent, mark = fence[1], fence[2]
             lines.append("")

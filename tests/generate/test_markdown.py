@@ -35,6 +35,15 @@ def test_disarmed_markdown_has_no_html_no_link_and_no_image(text: str) -> None:
     assert not kinds & {"html_block", "html_inline", "image"}
 
 
+@pytest.mark.parametrize(
+    "text", ["[x]: //a.example\n\n[x]", "> [x]: <javascript:alert(1)>\n\n[x]", "  [^1]: y\n\n[^1]"]
+)
+def test_p36_a_quote_defines_no_target(text: str) -> None:
+    rendered = RENDER.render(markdown.disarm(text))
+    assert "<a" not in rendered
+    assert "]:" in rendered
+
+
 @given(st.text(alphabet="`~ab\n #", max_size=40))
 def test_code_cannot_leave_its_fence(code: str) -> None:
     (token,) = RENDER.parse(markdown.fence(code, "python"))

@@ -217,3 +217,13 @@ def test_a_talk_id_that_is_no_slug_is_refused(home: Path, images: Pictures, name
 def test_a_talk_without_sources_is_refused(home: Path, images: Pictures) -> None:
     with pytest.raises(BadRequest, match="no sources"):
         write(home, images, docs=())
+
+
+def test_a_damaged_record_of_what_was_written_loses_no_draft(home: Path, images: Pictures) -> None:
+    article, _ = write(home, images)
+    next((home / "kv-cache").glob("05-export-*.json")).write_text("{")
+    edited = Path(article.path)
+    edited.write_text("mine", encoding="utf-8")
+    again, _ = write(home, images)
+    assert edited.read_text(encoding="utf-8") == "mine"
+    assert Path(again.path) != edited

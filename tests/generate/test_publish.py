@@ -82,6 +82,20 @@ HOSTILE = (
     "!!! note\n\n    <script>alert(1)</script>",
     "| a |\n| --- |\n| <iframe src=x> |",
     "[^1]: x\n\n    <script>alert(1)</script>",
+    # What the site's parser takes for text, although it looks like code or like another line.
+    '```python onclick="x"\n\n<script>alert(1)</script>\n\n```',
+    "``` foo bar\n\n<script>alert(1)</script>\n\n```",
+    '```python linenums="x"\n\n<script>alert(1)</script>\n\n```',
+    "```python title='a'b\n\n<script>alert(1)</script>\n\n```",
+    "```\x0c\n\n<script>alert(1)</script>\n\n```",
+    "```\u2028\n\n<script>alert(1)</script>\n\n```",
+    "> [x]: //evil.example/a\n\n[x]",
+    "[x]:\n//evil.example/a\n\n[x]",
+    "[x](\n//evil.example/a)",
+    "![x][1]\n\n[1]: https://evil.example/pixel.png",
+    '*x*{ title="}" onclick=alert(1) }',
+    "$$\n\\href{java\nscript:alert(1)}{x}\n$$",
+    "$\\href{https://evil.example}{x}$",
 )
 
 
@@ -95,6 +109,7 @@ def test_p36_what_must_not_reach_readers_is_refused_and_nothing_is_written(
 
 
 HARMLESS = (
+    '```python title="a.py" hl_lines="1 3" linenums="1"\n<b>\n```',
     "```html\n<script>alert(1)</script>\n```",
     "Use `<think>` tags, `a < b`, and 1 < 2 <= 3.",
     "[x](https://a.example/?a=1&b=2) <https://a.example/>",
@@ -143,3 +158,23 @@ def test_no_draft_and_no_front_matter_are_named(tmp_path: Path, site: Path) -> N
         publish("t", tmp_path / "nowhere", site, reviewed=True)
     with pytest.raises(UnreadableSource, match="front matter"):
         publish("t", draft(tmp_path, "# T\n", ""), site, reviewed=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"---\ntitle: T\ndate: 2026-99-99\n---\n", "no YAML"),
+        (b"---\ntitle: " + b"[" * 3000 + b"\n---\n", "no YAML"),
+        ("---\ntitle: 题\n---\n".encode("gb18030"), "no UTF-8"),
+    ],
+)
+def test_a_draft_that_cannot_be_read_is_named(tmp_path: Path, site: Path, content: bytes, reason: str) -> None:
+    folder = draft(tmp_path, "")
+    (folder / "index.en.md").write_bytes(content)
+    with pytest.raises(UnreadableSource, match=reason):
+        publish("t", folder, site, reviewed=True)
+
+
+def test_a_byte_order_mark_is_no_hindrance(tmp_path: Path, site: Path) -> None:
+    folder = draft(tmp_path, "# T\n", "\ufeff" + FRONT)
+    assert publish("t", folder, site, reviewed=False)

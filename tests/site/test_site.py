@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -180,3 +184,31 @@ def test_vendored_files_carry_their_licences() -> None:
         if folder.is_dir():
             assert (folder / "LICENSE").is_file(), folder
     assert sum(path.stat().st_size for path in vendor.rglob("*") if path.is_file()) < 6 * 2**20
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<script>alert(1)</script>",
+        "Text <img src=x onerror=alert(1)>",
+        "[x](javascript:alert(1))",
+        "*x*{ title='}' onclick=alert(1) }",
+        "<a href=' java\tscript:alert(1)'>x</a>",
+        "![x](https://evil.example/pixel.png)",
+        "<iframe src=x></iframe>",
+    ],
+)
+def test_p36_a_page_that_acts_stops_the_build(tmp_path: Path, body: str) -> None:
+    (tmp_path / "docs/posts").mkdir(parents=True)
+    (tmp_path / "docs/index.md").write_text("# Home\n", encoding="utf-8")
+    (tmp_path / "docs/posts/x.md").write_text(f"---\ncurated: true\n---\n# T\n\n{body}\n", encoding="utf-8")
+    hooks = ROOT / "deploy/site_hooks.py"
+    (tmp_path / "mkdocs.yml").write_text(
+        f"site_name: T\nhooks: [{hooks}]\ntheme: {{name: mkdocs, language: en}}\nmarkdown_extensions: [attr_list]\n"
+    )
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert built.returncode != 0
+    assert "posts/x.md holds" in built.stderr + built.stdout
+    assert not (tmp_path / "site/posts/x/index.html").exists()
