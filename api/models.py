@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from index.embed import CROSS, DENSE, Embedder
+from index.embed import CROSS, DENSE, Closeable, Embedder
 from index.library import Vectors
 from index.sparse import FINGERPRINT as LEXICAL
 from index.sparse import document_vector
@@ -74,6 +74,12 @@ class Models:
         return [
             Vectors({name: rows[name][at] for name in rows}, document_vector(part)) for at, part in enumerate(chunks)
         ]
+
+    def close(self) -> None:
+        """Let go of the files and connections that the models hold; none is opened for that."""
+        for model in (*self.embedders.values(), self.__dict__.get("language_model", self.llm)):
+            if isinstance(model, Closeable):
+                model.close()
 
     @property
     def _budget(self) -> int:

@@ -47,7 +47,10 @@ _log = structlog.get_logger(__name__)
 
 
 class Service:
-    """`KnowledgeBase` in this process. Models load when first needed; reading the catalog needs none. Owns `store`."""
+    """`KnowledgeBase` in this process. Models load when first needed; reading the catalog needs none.
+
+    Owns `store` and `models`: `close` closes them.
+    """
 
     def __init__(self, settings: Settings, store: Store, models: Models) -> None:
         self._settings = settings
@@ -81,17 +84,16 @@ class Service:
 
     def close(self) -> None:
         self._library.close()
+        self._models.close()
 
     def warm(self) -> None:
         """Load what the first question would wait for; what hinders it, whatever it is, stands in `unready`."""
         try:
             self.search(Query(text="warm", limit=1))
             self.unready = None
-        except KBError as error:
-            self.unready = str(error)
         except Exception as error:  # noqa: BLE001 - runs unwatched: who asks `unready` is the only one to tell
-            _log.exception("warming failed")
-            self.unready = f"a fault of kb: {type(error).__name__}: {error}"
+            _log.warning("not_ready", error=str(error), exc_info=not isinstance(error, KBError))
+            self.unready = str(error) if isinstance(error, KBError) else f"{type(error).__name__}: {error}"
 
     # --- changing ---------------------------------------------------------------------------------------------------
 
@@ -137,8 +139,7 @@ class Service:
             NotFound: if the source has no image of it.
         """
         entry = self._catalog.find(name)
-        image = self._library.page_image(entry.source.id, number)
-        if image is None:
+        if (image := self._library.page_image(entry.source.id, number)) is None:
             raise NotFound(f"there is no image of page {number}", where=entry.source.title)
         return image
 

@@ -109,7 +109,7 @@ class ChatModel:
         return self._text(response)
 
     def close(self) -> None:
-        """Let go of the connections to the endpoint."""
+        """Let go of the connections to the endpoint; it cannot be asked after that."""
         client = getattr(self._llm, "_client", None)
         if client is not None:
             client.close()

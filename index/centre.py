@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from index.embed import Embedder, normalised
+from index.embed import Closeable, Embedder, normalised
 from kb.text import detect_lang
 
 
@@ -56,6 +56,10 @@ class CentredEmbedder:
         if not len(texts):
             return rows
         return normalised(rows - np.stack([self._mean(text) for text in texts]))
+
+    def close(self) -> None:
+        if isinstance(self._embedder, Closeable):
+            self._embedder.close()
 
     def _mean(self, text: str) -> NDArray[np.float32]:
         return self._means[detect_lang(text)]

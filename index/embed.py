@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,13 @@ class Embedder(Protocol):
             LimitExceeded: if a text has more than `max_tokens` tokens; nothing is cut silently.
         """
         ...
+
+
+@runtime_checkable
+class Closeable(Protocol):
+    """What holds a file or connections open; embedders and language models may be one."""
+
+    def close(self) -> None: ...
 
 
 def open_embedder(settings: Settings, cache_db: Path | None) -> Embedder:

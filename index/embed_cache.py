@@ -12,7 +12,7 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
-from index.embed import Embedder
+from index.embed import Closeable, Embedder
 
 log = structlog.get_logger(__name__)
 
@@ -111,13 +111,18 @@ class CachedEmbedder:
         return self._connection
 
     def _discard(self) -> None:
+        self._disconnect()
+        for suffix in ("", "-wal", "-shm"):  # a log of the old file must not be played into the new one
+            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the file, which opens again when it is needed again, and the embedder."""
+        with self._lock:
+            self._disconnect()
+        if isinstance(self._embedder, Closeable):
+            self._embedder.close()
+
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-        self._path.unlink(missing_ok=True)
-
-    def close(self) -> None:
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None

@@ -88,6 +88,10 @@ class EndpointEmbedder:
         rows = [self._embed([self._passage_prefix + text for text in batch]) for batch in batches]
         return np.concatenate(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
 
+    def close(self) -> None:
+        """Let go of the connections to the endpoint; it cannot be asked after that."""
+        self._http.close()
+
     def _embed(self, texts: list[str]) -> NDArray[np.float32]:
         answer = self._call("POST", "/embeddings", {"model": self._model, "input": texts, "encoding_format": "float"})
         try:

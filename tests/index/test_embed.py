@@ -104,6 +104,22 @@ def test_a_damaged_or_unwritable_cache_is_passed_by(tmp_path: Path) -> None:
     assert blocked.embed_passages(TEXTS).shape == (3, 128)
 
 
+def test_a_damaged_cache_goes_with_its_log(tmp_path: Path) -> None:
+    for name in ("embeddings.db", "embeddings.db-wal", "embeddings.db-shm", "other.db"):
+        (tmp_path / name).write_bytes(b"no database" * 1000)
+    left: list[str] = []
+
+    class Looking(FakeEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            left.extend(path.name for path in tmp_path.iterdir())
+            return super().embed_passages(texts)
+
+    embedder = CachedEmbedder(Looking(), tmp_path / "embeddings.db")
+    assert embedder.embed_passages(TEXTS).shape == (3, 128)
+    embedder.close()
+    assert left == ["other.db"]
+
+
 @pytest.mark.parametrize(
     "wrap", [lambda inner, path: CachedEmbedder(inner, path), lambda inner, _: CentredEmbedder(inner)]
 )
