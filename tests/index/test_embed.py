@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -104,20 +106,24 @@ def test_a_damaged_or_unwritable_cache_is_passed_by(tmp_path: Path) -> None:
     assert blocked.embed_passages(TEXTS).shape == (3, 128)
 
 
-def test_a_damaged_cache_goes_with_its_log(tmp_path: Path) -> None:
-    for name in ("embeddings.db", "embeddings.db-wal", "embeddings.db-shm", "other.db"):
-        (tmp_path / name).write_bytes(b"no database" * 1000)
-    left: list[str] = []
+def test_a_damaged_cache_goes_with_its_log_though_another_process_holds_it(tmp_path: Path) -> None:
+    path, left = tmp_path / "embeddings.db", []
 
     class Looking(FakeEmbedder):
         def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-            left.extend(path.name for path in tmp_path.iterdir())
+            left.extend(sorted(path.name for path in tmp_path.iterdir()))
             return super().embed_passages(texts)
 
-    embedder = CachedEmbedder(Looking(), tmp_path / "embeddings.db")
-    assert embedder.embed_passages(TEXTS).shape == (3, 128)
-    embedder.close()
-    assert left == ["other.db"]
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA journal_mode=WAL")
+        other.execute("CREATE TABLE vectors (key BLOB, vector BLOB)")
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        assert path.with_name("embeddings.db-wal").exists()
+        path.write_bytes(b"no database" * 1000)
+        embedder = CachedEmbedder(Looking(), path)
+        assert embedder.embed_passages(TEXTS).shape == (3, 128)
+        embedder.close()
+    assert left == []
 
 
 @pytest.mark.parametrize(
