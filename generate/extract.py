@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from generate.fitness import readability, suits
+from generate.fitness import is_signpost, readability, suits
 from generate.naming import aliases, named, rarity_weights
 from generate.passages import Passage
 from generate.question import Concept, Question
@@ -112,10 +112,11 @@ def _fit(question: Question, weights: Sequence[float], one: Scored) -> float:
 
 
 def _beside(scored: Sequence[Scored]) -> list[Scored]:
-    """An answer often stands right beside the sentence that repeats the question."""
+    """An answer often stands right beside the sentence that repeats the question, but not beside an announcement."""
     lifted = []
     for at, one in enumerate(scored):
         beside = [scored[n] for n in (at - 1, at + 1) if 0 <= n < len(scored)]
+        beside = [other for other in beside if not is_signpost(other.passage.quote)]
         best = max(
             (other.score for other in beside if other.passage.hit.chunk.id == one.passage.hit.chunk.id), default=0.0
         )

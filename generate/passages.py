@@ -24,6 +24,9 @@ _LEAST = 12  # characters; a shorter line is a title or a label, not a sentence 
 _RULE_ROW = re.compile(r"[\s|:\-+=]+")
 _HEADING = re.compile(r"#{1,6}\s")
 _DIRECTIVE = re.compile(r"(?:```|~~~|:::|!!!|\?\?\?|\$\$$|-{3,}$|\*{3,}$|<!--)")
+_ADMONITION = re.compile(
+    r"\w+(?:[ \t]+\"[^\"\n]*\")?\s*(?:\n\s*|$)"
+)  # the kind and the title of a box: `!!! note "Why"`
 _SPEECH_COLUMNS = 60  # a caption shorter than this is joined with the next one until a sentence ends
 _SENTENCE_END = re.compile(r"[。！？.!?…][”’\"')）】]*$")
 
@@ -162,7 +165,9 @@ def _prose(text: str, start: int, end: int) -> Iterator[tuple[int, int, Form]]:
         fragment = text[left:right]
         if _HEADING.match(fragment) or _DIRECTIVE.match(fragment):
             continue
-        left += len(_LEAD.match(fragment)[0])  # type: ignore[index]  # it matches the empty string, too
+        if text[:left].rstrip().endswith(("!!!", "???")) and (label := _ADMONITION.match(text, left, right)):
+            left = label.end()
+        left += len(_LEAD.match(text, left, right)[0])  # type: ignore[index]  # it matches the empty string, too
         if any(map(str.isalpha, text[left:right])):  # a lone number on a slide tells nothing
             yield left, right, "prose"
 

@@ -54,6 +54,7 @@ _INTERROGATIVE = re.compile(
 _HOW_MANY = re.compile(r"多少(?:个)?\s*|几(?=[倍张])|how many\s+", re.IGNORECASE)
 _FLAG = re.compile(r"--[A-Za-z][\w-]+|\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b")
 _VERSION = re.compile(r"\bv?(\d+\.\d+(?:\.\d+)?)(?!\d|\s*(?:%|倍|x\b|[GMK]i?B))")
+_VERB = 0.75  # weight of an English word that all fields use: it is said in many ways
 _NAMES = frozenset({"nr", "ns", "nt", "nz"})
 _PROPER = re.compile(r"\b(?=\w*[A-Z])[A-Za-z][\w]*(?:[-.]\w+)*")
 
@@ -155,8 +156,9 @@ def _concepts(text: str, glossary: Glossary) -> Iterator[Concept]:
             surface = _surface(token, text)
             named = token in proper or any(map(str.isdigit, token))
             if surface:
-                weight = _latin_weight(token, named=named)
-                yield Concept(token, surface, weight, named=named, noun=not _is_common(token))
+                noun = not _is_common(token)
+                weight = _latin_weight(token, named=named) if noun or named else _VERB
+                yield Concept(token, surface, weight, named=named, noun=noun)
 
 
 def _spelling(term: Term, text: str) -> str:

@@ -117,7 +117,7 @@ def _lines(scored: Sequence[Scored]) -> Mapping[str, list[Scored]]:
 def _whole(one: Scored, line: Line) -> Scored:
     """The passage with what it points back to, what points back to it, its list, and the rest of a short paragraph."""
     first = last = next(at for at, other in enumerate(line) if other.passage.start == one.passage.start)
-    while first > 0 and _POINTS_BACK.match(line[first].passage.quote) and _joined(line, first - 1, last, _LONGEST):
+    while first > 0 and _points_back(line, first) and _joined(line, first - 1, last, _LONGEST):
         first -= 1
     while last + 1 < len(line) and _joined(line, first, last + 1, _reach(line, first, last)):
         last += 1
@@ -126,6 +126,10 @@ def _whole(one: Scored, line: Line) -> Scored:
     passage = replace(one.passage, start=line[first].passage.start, end=line[last].passage.end)
     parts = line[first : last + 1]
     return replace(one, passage=passage, own=one.own.union(*(part.own for part in parts)))
+
+
+def _points_back(line: Line, at: int) -> bool:
+    return bool(_POINTS_BACK.match(line[at].passage.quote)) and not is_signpost(line[at - 1].passage.quote)
 
 
 def _reach(line: Line, first: int, last: int) -> int:

@@ -57,6 +57,11 @@ def test_an_enumeration_inside_a_sentence_and_a_wrapped_line_stay_whole() -> Non
     ]
 
 
+def test_the_label_of_a_box_is_no_part_of_what_it_says() -> None:
+    box = '!!! note\n    This feature is experimental.\n\n!!! warning "Mind the gap"\n    It may change.'
+    assert [p.quote for p in passages([hit(box)])] == ["This feature is experimental.", "It may change."]
+
+
 def test_text_that_two_chunks_share_is_given_once() -> None:
     assert len(passages([hit("The same sentence."), hit("The same sentence.")])) == 1
 
