@@ -102,7 +102,7 @@ def test_the_command_goes_through_the_service(served: tuple[Path, object]) -> No
     told = kb(served[0] / "library", "search", "--json", "block size")
     assert told.returncode == 0, told.stderr
     assert json.loads(told.stdout)[0]["source"]["title"] == "Paged attention"
-    assert kb(served[0] / "library", "ask", "Who won the match?").returncode == 3
+    assert kb(served[0] / "library", "ask", "午饭吃了什么菜？").returncode == 3
     assert kb(served[0] / "library", "show", "nowhere").returncode == 4
 
 
