@@ -41,9 +41,11 @@ def checked_question(text: str) -> str:
     """`text` without the white space around it.
 
     Raises:
-        BadRequest: if nothing is left, or more than `MAX_QUESTION` characters.
+        BadRequest: if nothing is left, more than `MAX_QUESTION` characters, or half a character.
     """
     text = text.strip()
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise BadRequest("the question is no text in UTF-8", remedy="Type it again, or save its file as UTF-8")
     if not text:
         raise BadRequest("the question is empty", remedy="Ask in a sentence, or name what to look for")
     if len(text) > MAX_QUESTION:

@@ -17,7 +17,7 @@ from ingest.discover import discover
 from ingest.load import KINDS, SourceKey, load, source_of
 from ingest.parsed import Reading, Transcriber
 from ingest.talk import check_alone, folder_of, talk_of
-from kb.errors import IndexMismatch, KBError, LibraryBusy
+from kb.errors import IndexMismatch, KBError, LibraryBusy, StorageFailed
 from kb.settings import Settings
 from kb.text import printable, stable_id
 from kb.types import Change, Dropped, Kind, Outcome, Progress, Source, SourceEntry, Talk
@@ -60,7 +60,7 @@ class Batch:
         """One change per file, and one for every entry of a folder that was passed over.
 
         Raises:
-            IndexMismatch, LibraryBusy: what is wrong with the library is wrong for every file.
+            IndexMismatch, LibraryBusy, StorageFailed: what is wrong with the library is wrong for every file.
         """
         found = list(discover(paths))
         files = [item for item in found if isinstance(item, Path)]
@@ -98,8 +98,10 @@ class Batch:
             if self._library.is_current(key.id, key.sha256, recipe):
                 return Change(path=_shown(path), outcome=Outcome.UNCHANGED, source_id=key.id)
             return self._read(path, source, talk, recipe, report)
-        except (LibraryBusy, IndexMismatch):
+        except (LibraryBusy, IndexMismatch, StorageFailed):
             raise
+        except OSError as error:  # not of the file: what reads it tells of that in errors of its own
+            raise StorageFailed.of(error) from error
         except KBError as error:
             return self._failed(path, source, str(error))
         except Exception as error:  # noqa: BLE001 - one bad file never stops a batch, not even through a fault of ours

@@ -10,9 +10,8 @@ import typer
 
 from api import console
 from api.options import Json, Kinds, LangName, Langs, Name, Since, Sources, Talks, Until, Versions
-from api.problems import ENVIRONMENT, EXIT_CODES, OK, REFUSED, UNEXPECTED, problem_of
-from api.session import exit_with, filters_of, library_of, report_fault, run_batch, settings_of, tell
-from kb.errors import KBError
+from api.problems import ENVIRONMENT, EXIT_CODES, OK, REFUSED
+from api.session import exit_with, filters_of, library_of, report, run_batch, settings_of, tell, write_anything
 
 app = typer.Typer(
     name="kb",
@@ -41,7 +40,7 @@ def root(
 @app.command(epilog="Examples: `kb add talks/ notes.md` · `kb --home team.kb add --json deck.pptx`")
 def add(
     context: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", show_default=False)],
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", show_default=False, readable=False)],
     json: Json = False,
 ) -> None:
     """Read files, and everything below folders, into the library. What has not changed is skipped."""
@@ -51,7 +50,7 @@ def add(
 @app.command(epilog="Example: `kb sync notes/`")
 def sync(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="A folder.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="A folder.", show_default=False, readable=False)],
     json: Json = False,
 ) -> None:
     """Make the library equal to a folder: as `add`, and sources whose file is gone are removed."""
@@ -238,12 +237,11 @@ def evaluate(
 
 def main() -> NoReturn:
     """Run `kb`. The boundary where every error becomes a sentence and an exit code (docs/cli.md)."""
+    write_anything()
     try:
         app()
-    except KBError as error:
-        console.note(f"Error: {error}", "bold red")
-        sys.exit(problem_of(error).exit_code)
-    except Exception as error:  # noqa: BLE001 - the last boundary: no traceback reaches a person
-        report_fault(error)
-        sys.exit(UNEXPECTED)
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001 - no traceback reaches a person, not even that of a panic in Rust
+        sys.exit(report(error))
     sys.exit(OK)

@@ -51,8 +51,8 @@ def note(text: str, style: str = "") -> None:
 
 
 def visible(text: str) -> str:
-    """`text` without what would steer a terminal: control characters and overrides of direction."""
-    return "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf") else "�" for c in text)
+    """`text` without what would steer a terminal, or what no encoding has: control, direction, half characters."""
+    return "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else "�" for c in text)
 
 
 def _write(line: str) -> None:

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from api.messages import ProblemDetails
 from api.problems import TYPE_PREFIX, problem_of
-from kb.errors import KBError, LibraryBusy, MissingDependency, Unauthorized
+from kb.errors import KBError, LibraryBusy, MissingDependency, StorageFailed, Unauthorized
 
 _log = structlog.get_logger()
 
@@ -47,6 +47,11 @@ def handle_errors(app: FastAPI) -> None:
     @app.exception_handler(KBError)
     async def ours(_: Request, error: KBError) -> JSONResponse:
         return problem_response(error)
+
+    @app.exception_handler(OSError)
+    async def storage(request: Request, error: OSError) -> JSONResponse:
+        _log.error("storage failed", path=request.url.path, error=repr(error))
+        return problem_response(StorageFailed.of(error))
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:

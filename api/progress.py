@@ -29,7 +29,8 @@ def show_change(change: Change) -> None:
     if outcome in ("added", "updated"):
         told = f"{change.segments} segments, {change.chunks} chunks"
         told += f", {len(change.dropped)} warnings" if change.dropped else ""
-    path = visible(os.path.relpath(change.path) if Path(change.path).is_relative_to(Path.cwd()) else change.path)
+    path = os.path.relpath(change.path) if Path(change.path).is_relative_to(Path.cwd()) else change.path
+    path = visible(path.replace("\n", "\x00"))  # a name stays on its line
     line = Text.assemble((f"{outcome:<9}", _OUTCOME_STYLES.get(outcome, "")), f" {path}  ", (visible(told), "dim"))
     out.print(line, soft_wrap=True)
 

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
-from api.base import EVERYTHING, KnowledgeBase, MarkedHit, OnProgress, unwatched
+from api.base import EVERYTHING, KnowledgeBase, MarkedHit, OnProgress, checked_question, unwatched
 from api.problems import error_of
 from index import names
 from kb.errors import KBError, LibraryBusy
@@ -86,13 +86,17 @@ class RemoteLibrary:
         return Document.model_validate_json(self._call("GET", self._address(name)))
 
     def search(self, query: Query) -> list[MarkedHit]:
-        resolved = query.model_copy(update={"filters": self._resolved(query.filters)})
+        resolved = query.model_copy(
+            update={"text": checked_question(query.text), "filters": self._resolved(query.filters)}
+        )
         return _HITS.validate_json(self._call("POST", "/v1/search", resolved.model_dump(mode="json")))
 
     def ask(self, question: str, filters: Filters = EVERYTHING, *, record: bool = True) -> Answer:
         request = {
-            "question": question, "filters": self._resolved(filters).model_dump(mode="json"), "record": record,
-        }  # fmt: skip
+            "question": checked_question(question),
+            "filters": self._resolved(filters).model_dump(mode="json"),
+            "record": record,
+        }
         return Answer.model_validate_json(self._call("POST", "/v1/ask", request))
 
     def gaps(self) -> list[Gap]:

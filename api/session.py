@@ -6,14 +6,17 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
-from api.problems import OK, SOME_FAILED
-from kb.errors import BadRequest, NotFound
+from api.problems import OK, SOME_FAILED, UNEXPECTED, problem_of
+from kb.errors import BadRequest, KBError, NotFound, StorageFailed
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from api.base import KnowledgeBase, OnProgress
     from kb.settings import Settings
     from kb.types import Change, Filters
@@ -34,7 +37,17 @@ def settings_of(context: typer.Context) -> Settings:
         name = "KB_" + "_".join(map(str, fault["loc"])).upper()
         raise BadRequest(fault["msg"], where=name, remedy="docs/settings.md lists what it can be") from error
     configure(settings.log_level)
+    if not _is_text(settings.home):
+        raise BadRequest("the name of the folder is no UTF-8", where="--home", remedy="Rename it")
     return settings
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @contextmanager
@@ -118,7 +131,27 @@ def exit_with(code: int) -> None:
         raise typer.Exit(code)
 
 
-def report_fault(error: Exception) -> None:
+def write_anything() -> None:
+    """Let streams of a narrow encoding show `?` for what they lack, rather than fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def report(error: BaseException) -> int:
+    """Tell of an error, and give the exit code. What the operating system refused is of the library's folder: what
+    reads other files tells of them in errors of its own."""
+    from api.console import note
+
+    told = StorageFailed.of(error) if isinstance(error, OSError) else error
+    if not isinstance(told, KBError):
+        _report_fault(told)
+        return UNEXPECTED
+    note(f"Error: {told}", "bold red")
+    return problem_of(told).exit_code
+
+
+def _report_fault(error: BaseException) -> None:
     """Tell of a fault of our own, and keep its traceback in a file for whoever mends it."""
     import tempfile
     import traceback

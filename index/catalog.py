@@ -28,7 +28,7 @@ class Catalog:
     """Typed rows of the library. Safe for concurrent readers and writers, threads and processes.
 
     Raises:
-        UnreadableSource: from the constructor, if `catalog.db` is no database.
+        StorageFailed: from every method, if `catalog.db` cannot be opened, read or written.
         IndexMismatch: from the constructor, if another version of the schema wrote it.
     """
 

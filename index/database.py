@@ -7,17 +7,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from kb.errors import IndexMismatch, UnreadableSource
+from kb.errors import IndexMismatch, StorageFailed
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Row
+
+
+_DAMAGED = ("malformed", "not a database")  # as SQLite words it
 
 
 class Database:
     """Transactions on any database of SQLAlchemy; on SQLite in WAL mode, where readers and one writer go together.
 
     Raises:
-        UnreadableSource: from the constructor, if it cannot be opened or read.
+        StorageFailed: from every method, if it cannot be opened, read or written.
         IndexMismatch: from the constructor, if another version of the schema wrote it.
     """
 
@@ -31,12 +34,12 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        with self._engine.begin() as connection:
+        with self._told(), self._engine.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        with self._engine.execution_options(writes=True).begin() as connection:
+        with self._told(), self._engine.execution_options(writes=True).begin() as connection:
             yield connection
 
     def rows(self, table: str, **key: str) -> list[Row[Any]]:
@@ -47,30 +50,43 @@ class Database:
     def close(self) -> None:
         self._engine.dispose()
 
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Name what hinders the database as an error of ours."""
+        from sqlalchemy.exc import DatabaseError
+
+        try:
+            yield
+        except DatabaseError as error:
+            is_damaged = any(sign in str(error.orig) for sign in _DAMAGED)
+            raise StorageFailed(
+                f"the catalog cannot be {'read' if is_damaged else 'used'} ({error.orig})",
+                where=self._where,
+                remedy="Restore it from a backup, or move it away and add the sources again"
+                if is_damaged
+                else "Make room on the disk, and grant the right to write in its folder; reading needs that, too",
+            ) from error
+
+    @property
+    def _where(self) -> str:
+        url = self._engine.url
+        return url.database if url.get_backend_name() == "sqlite" and url.database else url.render_as_string()
+
     def _prepare(self) -> None:
         from sqlalchemy import inspect
-        from sqlalchemy.exc import DatabaseError
 
         from index.schema import VERSION, meta, metadata
 
-        where = self._engine.url.render_as_string()
-        try:
-            with self.writing() as connection:
-                if not inspect(connection).has_table("meta"):
-                    metadata.create_all(connection)
-                    start = [{"key": "schema", "value": VERSION}, {"key": "generation", "value": 0}]
-                    connection.execute(meta.insert(), start)
-                version = rows(connection, "meta", key="schema")[0].value
-        except DatabaseError as error:
-            raise UnreadableSource(
-                f"the catalog cannot be read ({error.orig})",
-                where=where,
-                remedy="Restore it from a backup, or move it away and add the sources again",
-            ) from error
+        with self.writing() as connection:
+            if not inspect(connection).has_table("meta"):
+                metadata.create_all(connection)
+                start = [{"key": "schema", "value": VERSION}, {"key": "generation", "value": 0}]
+                connection.execute(meta.insert(), start)
+            version = rows(connection, "meta", key="schema")[0].value
         if version != VERSION:
             raise IndexMismatch(
                 f"the catalog has the schema {version}, this version of the product knows {VERSION}",
-                where=where,
+                where=self._where,
                 remedy="Use the version that wrote it, or move it away and add the sources again",
             )
 

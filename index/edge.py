@@ -10,7 +10,7 @@ from uuid import UUID
 
 from index import points as p
 from index import recipe as recipes
-from index.edge_folder import EdgeFolder, load, stored_recipe
+from index.edge_folder import EdgeFolder, check_room, load, stored_recipe
 from index.ranking import PointId, Ranked, Ranking
 from index.store import Dense, Found, IndexRecipe, Point, Request, Sparse, Write
 from kb.types import Filters
@@ -65,7 +65,8 @@ class EdgeStore:
         with self._owned():
             index = self._folder.create(recipe)
             new = _Open(load(index), recipe)
-            fill(new.upsert)
+            fill(lambda points: self._write(new, points))
+            check_room(self._folder.path)
             new.shard.optimize()
             new.shard.flush()
             self._folder.serve(index)
@@ -74,7 +75,7 @@ class EdgeStore:
             self._folder.remove_others(index)
 
     def upsert(self, points: Sequence[Point]) -> None:
-        self._opened.upsert(points)
+        self._write(self._opened, points)
 
     def delete(self, source_id: str, *, keep: str | None = None) -> None:
         import qdrant_edge as q
@@ -115,6 +116,7 @@ class EdgeStore:
         return int(self._opened.shard.count(q.CountRequest(exact=True)))
 
     def optimize(self) -> None:
+        check_room(self._folder.path)
         self._opened.shard.optimize()
         self._opened.shard.flush()
 
@@ -124,6 +126,10 @@ class EdgeStore:
             self._open.shard.close()
             self._open = None
         self._folder.release()
+
+    def _write(self, at: _Open, points: Sequence[Point]) -> None:
+        check_room(self._folder.path)
+        at.upsert(points)
 
     @property
     def _opened(self) -> _Open:

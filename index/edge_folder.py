@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from index import points as p
 from index import recipe as recipes
 from index.store import IndexRecipe
-from kb.errors import IndexMismatch, LibraryBusy
+from kb.errors import IndexMismatch, LibraryBusy, StorageFailed
 
 if TYPE_CHECKING:
     import qdrant_edge as q
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # Removed points count in the inverse document frequency until `optimize` sweeps them out; at this share it does, so
 # that scores stay within 2 % of those of an index built anew.
 _DELETED = 0.02
+# The engine maps its files. A write to a page for which the disk has no block ends the process without a word.
+_ROOM_MB = 64
 
 
 class EdgeFolder:
@@ -61,6 +63,7 @@ class EdgeFolder:
         """The folder of a new, empty index, which is not served yet."""
         import qdrant_edge as q
 
+        check_room(self.path)
         index = self.path / uuid.uuid4().hex[:8]
         index.mkdir()
         (index / "recipe.json").write_text(json.dumps(recipes.to_json(recipe), indent=1), "utf-8")
@@ -90,6 +93,20 @@ class EdgeFolder:
         for other in self.path.iterdir():
             if other.is_dir() and other != index:
                 shutil.rmtree(other, ignore_errors=True)  # what is still in use goes at the next opening
+
+
+def check_room(folder: Path) -> None:
+    """
+    Raises:
+        StorageFailed: if the disk is nearly full. What is in the index stays as it is.
+    """
+    free = shutil.disk_usage(folder).free >> 20
+    if free < _ROOM_MB:
+        raise StorageFailed(
+            f"too little room on the disk: {free} MiB, and the index needs {_ROOM_MB} MiB to write safely",
+            where=str(folder),
+            remedy="Make room and run the command again; what was finished is kept",
+        )
 
 
 def stored_recipe(index: Path) -> IndexRecipe | None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -30,9 +33,10 @@ def record_service(home: Path, url: str, token: str | None) -> None:
 
 
 def running_service(home: Path) -> RunningService | None:
-    """The service of the library in `home`; None where none was recorded, or its process is gone."""
+    """The service of the library in `home`; None where none was recorded, its process is gone, or the record names
+    another machine: a library may come from anyone, and questions go to its service."""
     service = _recorded(home)
-    return service if service and _alive(service.pid) else None
+    return service if service and _alive(service.pid) and _is_here(service.url) else None
 
 
 def forget_service(home: Path) -> None:
@@ -45,8 +49,21 @@ def forget_service(home: Path) -> None:
 def _recorded(home: Path) -> RunningService | None:
     try:
         return RunningService.model_validate_json((home / "serve.json").read_bytes())
-    except (FileNotFoundError, ValidationError):
+    except (OSError, ValidationError):  # of another user, too: the index's lock tells who owns the library
         return None
+
+
+def _is_here(url: str) -> bool:
+    """Whether the URL names an address of this machine: only those can be bound. No name is looked up."""
+    try:
+        parts = urlsplit(url)
+        address = ip_address(parts.hostname or "")
+        _ = parts.port  # raises where it is none
+        with socket.socket(socket.AF_INET6 if address.version == 6 else socket.AF_INET) as probe:
+            probe.bind((str(address), 0))
+    except (OSError, ValueError):
+        return False
+    return parts.scheme == "http"
 
 
 def _alive(pid: int) -> bool:

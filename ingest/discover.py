@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -114,7 +115,7 @@ def _rules(lines: Sequence[str]) -> tuple[GitIgnoreSpec, list[int]]:
     for number, line in enumerate(lines, 1):
         try:
             GitIgnoreSpec.from_lines([line])
-        except ValueError:
+        except (ValueError, re.error):
             invalid.append(number)
     return GitIgnoreSpec.from_lines(line for number, line in enumerate(lines, 1) if number not in invalid), invalid
 

@@ -8,6 +8,7 @@ KBError
 ├── NotFound            no such source, talk or article
 ├── IndexMismatch       the index was built by another recipe
 ├── LibraryBusy         another process owns the library
+├── StorageFailed       the library's folder cannot be made, read or written: no right, no room, damaged
 ├── Unauthorized        the caller did not show the right key
 ├── MissingDependency   model weights or a program that is not installed
 ├── GenerationFailed    the language model did not give what was asked
@@ -65,6 +66,17 @@ class IndexMismatch(KBError):
 
 class LibraryBusy(KBError):
     pass
+
+
+class StorageFailed(KBError):
+    @classmethod
+    def of(cls, error: OSError, *, where: str = "") -> StorageFailed:
+        """What the operating system refused, at the file that it names."""
+        return cls(
+            f"the operating system refused it ({error.strerror or error})",
+            where=str(error.filename or where),
+            remedy="Grant the right to write there, make room on the disk, or choose another folder with --home",
+        )
 
 
 class Unauthorized(KBError):

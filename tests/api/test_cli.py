@@ -332,3 +332,61 @@ def test_help_is_complete_and_documented() -> None:
         check=True,
     )
     assert all(re.search(rf"\b{code} ", shown.stdout) for code in EXIT_CODES)
+
+
+def test_a_folder_that_cannot_hold_a_library_is_told_with_what_to_do(kb: Kb, tmp_path: Path) -> None:
+    write_notes(tmp_path / "notes")
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    told = kb("add", "notes", home="file")
+    assert told.code == 5
+    assert "Error: file: the operating system refused it" in told.err
+    assert "--home" in told.err
+
+
+def test_a_question_or_a_folder_that_is_no_utf8_is_told(kb: Kb, tmp_path: Path) -> None:
+    assert kb("add", str(write_notes(tmp_path / "notes"))).code == 0
+    for command in ("ask", "search"):
+        told = kb(command, "\udcff what is a block?")
+        assert (told.code, "no text in UTF-8" in told.err) == (2, True)
+    assert kb("ls", home="\udcff").code == 2
+
+
+def test_what_cannot_be_read_does_not_keep_the_rest_out(
+    kb: Kb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = write_notes(tmp_path / "notes")
+    (tmp_path / "closed").mkdir()
+    monkeypatch.setattr("os.access", lambda *_, **__: False)  # as for a folder of somebody else
+    told = kb("add", "closed", "nowhere.md", str(notes))
+    assert told.code == 1
+    assert told.out.count("added") == 3
+
+
+def test_a_name_stays_on_its_line(kb: Kb, tmp_path: Path) -> None:
+    (tmp_path / "a\nadded     b.md").write_text("# Title\n\nSome text about blocks.\n", encoding="utf-8")
+    told = kb("add", "a\nadded     b.md")
+    assert told.out.count("\n") == 1
+
+
+def test_a_panic_of_the_engine_is_a_fault_without_traceback(kb: Kb, monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        pass
+
+    def panic(*_: object) -> None:
+        raise PanicException("assertion failed")
+
+    monkeypatch.setattr(services, "open_service", panic)
+    told = kb("add", "x.md")
+    assert told.code == 70
+    assert "PanicException: assertion failed" in told.err
+    assert "Traceback" not in told.err
+
+
+def test_a_narrow_encoding_shows_what_it_can() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", "from api.session import write_anything; write_anything(); print('显存 16')"],
+        env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=True,
+    )
+    assert run.stdout == b"?? 16\n"

@@ -127,3 +127,11 @@ def test_operation_ids_are_stable_and_documented(client: TestClient) -> None:
         r"^\| `(\w+)` \| `(?:GET|POST|DELETE) ", (ROOT / "docs" / "http.md").read_text("utf-8"), re.M
     )
     assert operations == sorted(documented)
+
+
+@pytest.mark.parametrize("path", ["/v1/ask", "/v1/search"])
+def test_half_a_character_is_a_bad_request(client: TestClient, path: str) -> None:
+    body = b'{"question": "\\ud800 what is a block?"}' if path == "/v1/ask" else b'{"text": "\\ud800 block"}'
+    answer = client.post(path, content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert answer.json()["type"].endswith(":bad-request")

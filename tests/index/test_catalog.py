@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from index.catalog import Catalog
-from kb.errors import BadRequest, IndexMismatch, NotFound, UnreadableSource
+from kb.errors import BadRequest, IndexMismatch, NotFound, StorageFailed
 from kb.types import Article, Citation, Document, Dropped, Gap, Kind, Mark, Status, Talk
 from tests.index.corpus import document, source
 
@@ -268,7 +268,7 @@ def test_another_schema_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_database_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "catalog.db").write_text("no database, " * 100)
-    with pytest.raises(UnreadableSource, match=r"catalog\.db: the catalog cannot be read .*backup"):
+    with pytest.raises(StorageFailed, match=r"catalog\.db: the catalog cannot be read .*backup"):
         Catalog.in_folder(tmp_path)
 
 
@@ -317,3 +317,20 @@ def test_readers_and_writers_from_threads_and_connections(catalog: Catalog, tmp_
     assert catalog.gaps()[0].times == 40
     assert len(catalog.live_revisions(fresh=True)) == 12
     other.close()
+
+
+def test_what_hinders_the_catalog_is_told_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "catalog.db").mkdir()
+    with pytest.raises(StorageFailed, match=r"catalog\.db: the catalog cannot be used .*grant the right"):
+        Catalog.in_folder(tmp_path)
+
+
+def test_damage_that_shows_later_is_told_too(tmp_path: Path) -> None:
+    catalog = Catalog.in_folder(tmp_path)
+    with sqlite3.connect(tmp_path / "catalog.db") as raw:
+        raw.execute("PRAGMA writable_schema = ON")
+        raw.execute("UPDATE sqlite_master SET rootpage = 9999 WHERE name = 'gaps'")
+    raw.close()
+    catalog.close()
+    with pytest.raises(StorageFailed, match="backup"):
+        Catalog.in_folder(tmp_path).gaps()

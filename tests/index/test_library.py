@@ -469,3 +469,17 @@ def test_another_source_is_not_touched(library: Library) -> None:
     library.remove(SOURCE.id)
     assert texts(library) == ["a second note of the block pool"]
     assert library.catalog.find("second.md").source == source("second.md", text="a second note of the block pool")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://203.0.113.9:80", "http://evil.example", "", "http://[::1", "http://127.0.0.1:999999", "ftp://127.0.0.1"],
+)
+def test_a_record_that_leads_to_another_machine_is_no_service(tmp_path: Path, url: str) -> None:
+    record_service(tmp_path, url, "secret")
+    assert running_service(tmp_path) is None
+
+
+def test_a_record_that_cannot_be_read_is_no_service(tmp_path: Path) -> None:
+    (tmp_path / "serve.json").mkdir()
+    assert running_service(tmp_path) is None

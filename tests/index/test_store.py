@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ from index.client import QdrantStore
 from index.edge import EdgeStore
 from index.points import LEXICAL, PAYLOAD_INDEXES
 from index.store import IndexRecipe, Request, Sparse, Store
-from kb.errors import BadRequest, IndexMismatch, KBError, LibraryBusy, MissingDependency
+from kb.errors import BadRequest, IndexMismatch, KBError, LibraryBusy, MissingDependency, StorageFailed
 from kb.types import Filters, Kind
 from tests.index.corpus import EMBEDDER, RECIPE, lexical, point, source
 from tests.index.qdrant_server import Server, qdrant_server
@@ -546,3 +547,23 @@ def test_points_are_the_same_on_every_machine() -> None:
     from index.points import point_id
 
     assert point_id(POINTS[0]) == "24b7ac56-db6e-5a8a-b4e7-159c0089d2ed"
+
+
+def test_a_disk_that_is_nearly_full_is_told_before_the_engine_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine maps its files: on a full disk, a write ends the process with SIGBUS."""
+    store = EdgeStore(tmp_path)
+    store.ensure(RECIPE)
+    store.upsert(POINTS[:1])
+    free = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: free._replace(free=63 << 20))
+    with pytest.raises(StorageFailed, match="too little room on the disk: 63 MiB"):
+        store.upsert(POINTS[1:])
+    with pytest.raises(StorageFailed):
+        store.rebuild(RECIPE, lambda write: write(POINTS))
+    store.delete(POINTS[0].source.id)
+    assert store.count() == 0
+    store.close()
+    with pytest.raises(StorageFailed):
+        EdgeStore(tmp_path / "new").ensure(RECIPE)

@@ -163,3 +163,11 @@ def test_the_corpus(corpus: Path) -> None:
     items = list(discover([corpus]))
     assert [item.what for item in items if isinstance(item, Dropped)] == ["manifest.jsonl"]
     assert len(items) > 80
+
+
+def test_a_range_that_runs_backwards_is_no_pattern(tmp_path: Path) -> None:
+    write(tmp_path, "a.md")
+    (tmp_path / ".kbignore").write_text("[z-a]\n", encoding="utf-8")
+    found = list(discover([tmp_path]))
+    assert tmp_path / "a.md" in found
+    assert any(isinstance(item, Dropped) and "line 1 is no pattern" in item.reason for item in found)
