@@ -27,8 +27,8 @@ class _Group:
         self.sources = {first.found.source.id: None}  # a set that keeps its order
 
 
-def fold(fused: Sequence[Fused], text: str, lang: Lang) -> list[Entry]:
-    """One entry for chunks that say the same, where the best of them stands.
+def fold(fused: Sequence[Fused], text: str, lang: Lang, limit: int) -> list[Entry]:
+    """At most `limit` entries, one for chunks that say the same, where the best of them stands.
 
     It shows the version that the question `text` names, else the language that it is asked in, else the newest. A chunk
     that another one holds goes into it, unless it is of a version that comes before. A question that names several
@@ -39,10 +39,10 @@ def fold(fused: Sequence[Fused], text: str, lang: Lang) -> list[Entry]:
     for one in fused:
         said = Said.of(one.found.chunk, one.found.source)
         group = next((group for group in groups if _joins(group, one, said, named, lang)), None)
-        if group is None:
-            groups.append(_Group(one, said))
-        else:
+        if group is not None:
             group.sources[one.found.source.id] = None
+        elif len(groups) < limit:  # later ones can only be twins
+            groups.append(_Group(one, said))
     return [
         Entry(
             group.shown._replace(score=group.score),
@@ -54,11 +54,11 @@ def fold(fused: Sequence[Fused], text: str, lang: Lang) -> list[Entry]:
 
 def _joins(group: _Group, one: Fused, said: Said, named: frozenset[str], lang: Lang) -> bool:
     """Whether `one` is a member of the group; if so, the group shows it where it comes before what it showed."""
-    versions = {said.source.version, group.said.source.version}
-    if len(versions) > 1 and versions <= named:
-        return False
     likeness = compare(said, group.said)
     if likeness is Likeness.STRANGER:
+        return False
+    versions = {said.source.version, group.said.source.version}
+    if len(versions) > 1 and versions <= named:
         return False
     mine, theirs = (_precedence(each, named, lang) for each in (said, group.said))
     if likeness is Likeness.TWIN:

@@ -43,7 +43,7 @@ class FusionWeights:
 
 
 PACKAGED = FusionWeights(lexical=7.0, dense={DENSE: 1.0, CROSS: 0.75})
-UNKNOWN = FusionWeights(lexical=5.0, dense={DENSE: 1.0}, guarded=True)  # any other embedder
+UNKNOWN = FusionWeights(lexical=7.0, dense={DENSE: 1.0}, guarded=True)  # any other embedder
 
 
 class Leg(NamedTuple):

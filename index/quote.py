@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from index.sparse import terms
 from kb.text import sentences
@@ -26,48 +27,55 @@ def best_quote(chunk: Chunk, wanted: Mapping[str, float]) -> tuple[int, int]:
     Terms that stand in many sentences of the chunk tell less (the IDF of BM25, over sentences). Without any shared
     term it is the first sentence that is long enough to say something.
     """
-    spans = list(_sentences(chunk))
-    if not spans:
+    read = _read(chunk.text, tuple((span.start, span.end) for span in chunk.spans))
+    if not read.spans:
         return 0, len(chunk.text)
-    counts = [_counted(chunk.text[start:end]) for start, end in spans]
-    holding = Counter(term for found in counts for term in found)
-    context = _counted(chunk.context)
+    context = _terms(chunk.context)
     weights = {
-        term: weight * (_IN_CONTEXT if term in context else 1) * _rarity(holding[term], len(spans))
+        term: weight * (_IN_CONTEXT if term in context else 1) * _rarity(holding, len(read.spans))
         for term, weight in wanted.items()
-        if term in holding
+        if (holding := read.holding.get(term))
     }
 
-    def score(found: Counter[str]) -> float:
-        shared = sum(weight for term, weight in weights.items() if term in found)
-        size = min(found.total(), _ENOUGH) / _ENOUGH
+    def score(index: int) -> float:
+        shared = sum(weight for term, weight in weights.items() if term in read.terms[index])
+        size = read.sizes[index]
         return shared * (_SHORT + (1 - _SHORT) * size) + 0.01 * size
 
-    best = max(range(len(spans)), key=lambda index: (score(counts[index]), -index))
-    return spans[best]
+    return read.spans[max(range(len(read.spans)), key=lambda index: (score(index), -index))]
 
 
 def _rarity(holding: int, sentences: int) -> float:
     return math.log(1 + (sentences - holding + 0.5) / (holding + 0.5))
 
 
+class _Read(NamedTuple):
+    """The sentences of a chunk: where they stand, their terms, their sizes from 0 to 1, how many hold each term."""
+
+    spans: tuple[tuple[int, int], ...]
+    terms: tuple[frozenset[str], ...]
+    sizes: tuple[float, ...]
+    holding: Mapping[str, int]
+
+
 # What is found often is read again and again; both functions below are pure.
 
 
-@functools.lru_cache(maxsize=8192)
-def _counted(sentence: str) -> Counter[str]:
-    return Counter(terms(sentence))
-
-
-@functools.lru_cache(maxsize=8192)
-def _parted(text: str) -> tuple[tuple[int, int], ...]:
-    return tuple(
-        (start, end) for start, end in sentences(text) if any(character.isalnum() for character in text[start:end])
+@functools.lru_cache(maxsize=4096)
+def _read(text: str, segments: tuple[tuple[int, int], ...]) -> _Read:
+    """Sentences never leave their segment: what stands between segments is not in the source."""
+    spans = tuple(
+        (begin + start, begin + end)
+        for begin, finish in segments
+        for start, end in sentences(text[begin:finish])
+        if any(character.isalnum() for character in text[begin + start : begin + end])
     )
+    found = [terms(text[start:end]) for start, end in spans]
+    held = tuple(frozenset(each) for each in found)
+    sizes = tuple(min(len(each), _ENOUGH) / _ENOUGH for each in found)
+    return _Read(spans, held, sizes, Counter(term for each in held for term in each))
 
 
-def _sentences(chunk: Chunk) -> Iterator[tuple[int, int]]:
-    """Sentences never leave their segment: what stands between spans is not in the source."""
-    for span in chunk.spans:
-        for start, end in _parted(chunk.text[span.start : span.end]):
-            yield span.start + start, span.start + end
+@functools.lru_cache(maxsize=4096)
+def _terms(context: str) -> frozenset[str]:
+    return frozenset(terms(context))

@@ -74,10 +74,11 @@ class Searcher:
             BadRequest: if the question is empty, has no letter or digit, or is too long.
         """
         text = _checked(query.text)
-        legs = self.legs(query)
+        added = self._added(text)
+        legs = self._ask(text, added, query)
         fused = prefer(fuse(legs, weigh(legs, self.weights, text)), text)
-        entries = fold(fused[: _TWINS_WITHIN * query.limit], text, detect_lang(text))[: query.limit]
-        wanted = self._wanted(text)
+        entries = fold(fused[: _TWINS_WITHIN * query.limit], text, detect_lang(text), query.limit)
+        wanted = self._wanted(text, added)
         return [_hit(entry, wanted) for entry in entries]
 
     def legs(self, query: Query) -> list[Leg]:
@@ -87,12 +88,20 @@ class Searcher:
             BadRequest: as `search`.
         """
         text = _checked(query.text)
+        return self._ask(text, self._added(text), query)
+
+    def neighbours(self, hit: Hit) -> list[Chunk]:
+        """The chunks before and after a hit in its source, in that order, where there are any."""
+        ids = [chunk_id for chunk_id in (hit.chunk.previous_id, hit.chunk.next_id) if chunk_id]
+        return [found.chunk for found in self._served(self._index.get(ids))] if ids else []
+
+    def _ask(self, text: str, added: Mapping[Lang, Sequence[str]], query: Query) -> list[Leg]:
         vectors = {name: _embedded(embedder, text) for name, embedder in self.embedders.items()}
         depth = max(self.weights.depth, query.limit)
         requests = [
             Request(name, vector, inside, depth)
             for inside in _by_language(query.filters)
-            for name, vector in (self._lexical(text, inside.langs[0]) | vectors).items()
+            for name, vector in (self._lexical(text, added[inside.langs[0]]) | vectors).items()
         ]
         found = self._index.search_batch(requests)
         return [
@@ -100,27 +109,23 @@ class Searcher:
             for request, hits in zip(requests, found, strict=True)
         ]
 
-    def neighbours(self, hit: Hit) -> list[Chunk]:
-        """The chunks before and after a hit in its source, in that order, where there are any."""
-        ids = [chunk_id for chunk_id in (hit.chunk.previous_id, hit.chunk.next_id) if chunk_id]
-        return [found.chunk for found in self._served(self._index.get(ids))] if ids else []
-
-    def _lexical(self, text: str, lang: Lang) -> dict[str, Dense | Sparse]:
-        vector = query_vector(text, self._added(text, lang), added_weight=self.weights.translated)
+    def _lexical(self, text: str, added: Sequence[str]) -> dict[str, Dense | Sparse]:
+        vector = query_vector(text, added, added_weight=self.weights.translated)
         return {LEXICAL: vector} if vector.indices else {}
 
     def _served(self, found: Sequence[Found]) -> list[Found]:
         return [one for one in found if self._live is None or self._live(one.source.id) == one.revision]
 
-    def _added(self, text: str, to: Lang) -> list[str]:
-        """Names in the language `to`; the words inside identifiers are not translated."""
-        return [] if detect_lang(text) == to else self._glossary.expand(without_identifiers(text), to)
+    def _added(self, text: str) -> dict[Lang, list[str]]:
+        """Names to add in each language that the question is not in; words inside identifiers are not translated."""
+        spoken, plain = detect_lang(text), without_identifiers(text)
+        zh, en = ([] if lang == spoken else self._glossary.expand(plain, lang) for lang in ("zh", "en"))
+        return {"zh": zh, "en": en, "und": en}
 
-    def _wanted(self, text: str) -> dict[str, float]:
+    def _wanted(self, text: str, added: Mapping[Lang, Sequence[str]]) -> dict[str, float]:
         """Terms that a quote should hold: the question's own, and the glossary's for quotes in the other language."""
-        added = (name for lang in ("zh", "en") for name in self._added(text, lang))
-        wanted = dict.fromkeys((term for name in added for term in terms(name)), self.weights.translated)
-        return wanted | dict.fromkeys(terms(text), 1.0)
+        others = (term for name in dict.fromkeys((*added["zh"], *added["en"])) for term in terms(name))
+        return dict.fromkeys(others, self.weights.translated) | dict.fromkeys(terms(text), 1.0)
 
     @cached_property
     def _glossary(self) -> Expander:

@@ -19,7 +19,6 @@ from urllib.parse import unquote
 from kb.types import Chunk, Mark, Page, Source
 
 _ALIKE = 0.85  # of the larger one's shingles: a word or two changed
-_HELD = 0.95  # of the smaller one's shingles
 _FEWEST = 12  # shingles; less is held by anything
 _CERTAIN = 3  # different marks that a translation must share with its original
 _REMEMBERED = 4096  # chunks, some 10 KB each
@@ -54,6 +53,7 @@ class Said(NamedTuple):
 
     chunk: Chunk
     source: Source
+    page: tuple[str, ...]
     shingles: frozenset[int]
     marks: tuple[str, ...]
 
@@ -63,27 +63,29 @@ class Said(NamedTuple):
         place = chunk.spans[0].locator if chunk.spans else None
         headings = place.heading_path if isinstance(place, Mark) else ()
         number = place.number if isinstance(place, Page) else None
-        return cls(chunk, source, *_read(chunk.text, headings, number))
+        return cls(chunk, source, page(source.uri), *_read(chunk.text, headings, number))
 
     def is_related(self, other: Said) -> bool:
         """Whether both are of one source, one talk or one page in several versions, languages or formats."""
-        one, two = self.source, other.source
-        return one.id == two.id or (one.talk is not None and one.talk == two.talk) or page(one.uri) == page(two.uri)
+        return self.page == other.page or (self.source.talk is not None and self.source.talk == other.source.talk)
 
 
 def compare(one: Said, other: Said) -> Likeness:
     """What `one` is to `other`."""
-    if one.chunk.lang != other.chunk.lang and page(one.source.uri) == page(other.source.uri):
+    if one.chunk.lang != other.chunk.lang and one.page == other.page:
         certain = one.marks == other.marks and len(set(one.marks)) >= _CERTAIN
         return Likeness.TWIN if certain else Likeness.STRANGER
-    small, large = sorted((len(one.shingles), len(other.shingles)))
+    mine, theirs = len(one.shingles), len(other.shingles)
+    small, large = (mine, theirs) if mine < theirs else (theirs, mine)
     if small >= _ALIKE * large and _same_marks(one, other) and len(one.shingles & other.shingles) >= _ALIKE * large:
         return Likeness.TWIN
-    if small < _FEWEST or not one.is_related(other) or len(one.shingles & other.shingles) < _HELD * small:
+    if small < _FEWEST or not one.is_related(other):
         return Likeness.STRANGER
-    if len(one.shingles) > len(other.shingles):
-        return Likeness.STRANGER if Counter(other.marks) - Counter(one.marks) else Likeness.HOLDER
-    return Likeness.STRANGER if Counter(one.marks) - Counter(other.marks) else Likeness.HELD
+    if one.shingles >= other.shingles and Counter(one.marks) >= Counter(other.marks):
+        return Likeness.HOLDER
+    if one.shingles <= other.shingles and Counter(one.marks) <= Counter(other.marks):
+        return Likeness.HELD
+    return Likeness.STRANGER
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
