@@ -92,7 +92,12 @@ class Settings(BaseSettings):
     """Everything that can be set. Every field is documented in `docs/settings.md`; a test holds that."""
 
     model_config = SettingsConfigDict(
-        env_prefix="KB_", env_nested_delimiter="_", env_nested_max_split=1, frozen=True, extra="forbid"
+        env_prefix="KB_",
+        env_nested_delimiter="_",
+        env_nested_max_split=1,
+        env_ignore_empty=True,
+        frozen=True,
+        extra="forbid",
     )
 
     home: Path = Field(default=Path(".kb"), description="Folder of the library.")

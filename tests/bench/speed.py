@@ -110,7 +110,8 @@ def filled_up() -> None:
 
 def recall() -> str:
     out = HOME / "eval.json"
-    run("eval", "--cases", str(SHARED / "eval" / "dev.jsonl"), "--json", str(out), "--no-answers")
+    cases = str(SHARED / "eval" / "dev.jsonl")
+    run("eval", "--cases", cases, "--corpus", str(SHARED / "corpus"), "--json", str(out), "--no-answers")
     cell = json.loads(out.read_text("utf-8"))["groups"]["all"]["recall@10"]
     return f"{cell['value']:.3f} ({cell['low']:.2f}–{cell['high']:.2f}, n {cell['n']})"
 

@@ -30,6 +30,11 @@ def test_one_underscore_separates_group_and_field(monkeypatch: pytest.MonkeyPatc
     assert settings.log_level == "debug"
 
 
+def test_an_empty_variable_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KB_CACHE", "")
+    assert Settings().cache.is_absolute()
+
+
 def test_secrets_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KB_LLM_API_KEY", "very-secret")
     settings = Settings()
