@@ -54,12 +54,6 @@ def recognise(picture: Image, threads: int) -> Seen:
     return Seen(tuple(found), "" if found else "nothing in it was recognised with confidence")
 
 
-def forget() -> None:
-    """Let go of the recogniser: its memory (0.5 GiB and more) is wanted by the embedder when a deck has been read."""
-    with _LOCK:
-        _engine.cache_clear()
-
-
 @lru_cache(maxsize=1)
 def _engine(threads: int) -> RapidOCR:
     from rapidocr import RapidOCR

@@ -35,15 +35,12 @@ def read(path: Path, reading: Reading) -> Parsed:
     """
     with path.open("rb") as file:
         header = file.read(_HEADER)
-    try:
-        if _PDF in header:
-            parsed = read_pdf(path, reading)
-        elif header.startswith(_ZIP):
-            parsed = read_pptx(path, reading)
-        else:
-            raise _no_deck(path, header)
-    finally:
-        ocr.forget()
+    if _PDF in header:
+        parsed = read_pdf(path, reading)
+    elif header.startswith(_ZIP):
+        parsed = read_pptx(path, reading)
+    else:
+        raise _no_deck(path, header)
     if not parsed.blocks:
         what = f"the deck's {parsed.pages} pages hold no text"
         raise UnreadableSource(what, where=str(path), remedy="Run text recognition (OCR) on it and add the result")
