@@ -100,13 +100,20 @@ class Batch:
             return self._read(path, source, talk, recipe, report)
         except (LibraryBusy, IndexMismatch, StorageFailed):
             raise
-        except OSError as error:  # not of the file: what reads it tells of that in errors of its own
-            raise StorageFailed.of(error) from error
+        except OSError as error:
+            if self._is_of_library(error):
+                raise StorageFailed.of(error) from error
+            return self._failed(path, source, f"it cannot be read: {error}. Grant the right to read it, and its folder")
         except KBError as error:
             return self._failed(path, source, str(error))
         except Exception as error:  # noqa: BLE001 - one bad file never stops a batch, not even through a fault of ours
             _log.exception("adding failed", path=_shown(path))
             return self._failed(path, source, f"a fault of kb: {type(error).__name__}: {error}")
+
+    def _is_of_library(self, error: OSError) -> bool:
+        """Whether it is wrong for every file: the error names the library's folder, or no file at all."""
+        name = error.filename
+        return not isinstance(name, str) or Path(name).absolute().is_relative_to(self._library.home.absolute())
 
     def _claim(self, talk: Talk, path: Path) -> None:
         """

@@ -30,7 +30,12 @@ class Finder:
         self._models = models
 
     def find(self, query: Query) -> list[Hit]:
-        """Hits, with the address of the page's image where there is one."""
+        """Hits, with the address of the page's image where there is one.
+
+        Raises:
+            IndexMismatch: if the index lacks sources: nothing found would be untrue.
+        """
+        self._library().check_whole()
         return [self._illustrated(hit) for hit in self._searcher.search(query)]
 
     def fit(self, cases: Sequence[Case], on_progress: OnProgress) -> Fitted:

@@ -14,7 +14,7 @@ from index.revision import BATCH, Embed, Split, Vectors, points_of, revision_of
 from index.serving import forget_service, record_service, running_service
 from index.store import Dense, Found, IndexRecipe, Request, Sparse, Store, Write
 from index.writer import writing
-from kb.errors import NotFound, UnreadableSource
+from kb.errors import IndexMismatch, NotFound, UnreadableSource
 from kb.types import Change, Chunk, Document, Filters, Outcome, Progress, Source, SourceEntry
 
 __all__ = ["Embed", "Library", "Split", "Vectors", "forget_service", "record_service", "running_service"]
@@ -76,6 +76,18 @@ class Library:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    def check_whole(self) -> None:
+        """
+        Raises:
+            IndexMismatch: if sources have nothing in the index: it was lost, or a backup came back without it.
+        """
+        if self._lost:
+            raise IndexMismatch(
+                f"the index lacks {len(self._lost)} of the sources",
+                where=str(self.home),
+                remedy="Build it anew with `kb rebuild`",
+            )
 
     # --- writing ------------------------------------------------------------------------------------------------
 

@@ -150,6 +150,8 @@ def _parse(path: Path) -> _TalkFile:
     try:
         # Composed, not constructed: every scalar stays text, so that version 0.20 does not become 0.2.
         root = yaml.compose(read_text(path), Loader=yaml.SafeLoader)
+    except OSError as error:
+        raise _invalid(path, None, f"it cannot be read ({error.strerror})") from error
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         raise _invalid(path, mark.line + 1 if mark else None, "this is no valid YAML") from error

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from pathlib import Path
 
@@ -119,6 +120,38 @@ def test_sync_keeps_what_it_may_not_see(filled: Service, notes: Path) -> None:
         assert "removed" not in outcomes(filled.sync(notes)).values()
     finally:
         notes.chmod(0o755)
+
+
+def test_a_talk_yaml_that_cannot_be_read_stops_only_its_folder(
+    service: Service, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (notes / "sub").mkdir()
+    (notes / "sub/talk.yaml").write_text("title: T\n", encoding="utf-8")
+    (notes / "sub/a.md").write_text("# A\n\nText.\n", encoding="utf-8")
+    read = Path.read_bytes
+
+    def closed(path: Path) -> bytes:
+        if path.name == "talk.yaml":
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", closed)
+    told = list(service.add([notes]))
+    assert [change.outcome for change in told].count(Outcome.ADDED) == 3
+    (failed,) = (change for change in told if change.outcome == Outcome.FAILED)
+    assert "talk.yaml: it cannot be read (Permission denied)" in str(failed.error)
+
+
+def test_an_index_that_was_lost_is_no_empty_result(tmp_path: Path, notes: Path) -> None:
+    settings = Settings(home=tmp_path / "lost")
+    with open_fake(settings) as service:
+        list(service.add([notes]))
+    shutil.rmtree(tmp_path / "lost/index")
+    with open_fake(settings) as service:
+        with pytest.raises(IndexMismatch, match=r"lacks 3 of the sources.*kb rebuild"):
+            service.search(Query(text="block size"))
+        list(service.rebuild())
+        assert service.search(Query(text="block size"))
 
 
 def test_talks_are_remembered(service: Service, notes: Path) -> None:
