@@ -44,16 +44,16 @@ def named_kinds(text: str) -> frozenset[Kind]:
 
 
 def prefer(fused: Sequence[Fused], text: str) -> list[Fused]:
-    """Candidates in a new order: of the one version that the question names, or of a kind that it speaks of, first
-    among equals. Nothing is left out; a question that names several versions compares them, and none comes first."""
+    """Candidates in a new order: of a version that the question names, or of a kind that it speaks of, first among
+    equals. Nothing is left out."""
     versions = named_versions(text, {one.found.source.version for one in fused if one.found.source.version})
     kinds = named_kinds(text)
-    if not kinds and len(versions) != 1:
+    if not kinds and not versions:
         return list(fused)
     best = max((one.score for one in fused), default=0.0)
 
     def bonus(one: Fused) -> float:
-        of_version = len(versions) == 1 and one.found.source.version in versions
+        of_version = one.found.source.version in versions
         return best * (_OF_VERSION * of_version + _OF_KIND * (one.found.source.kind in kinds))
 
     raised = (one._replace(score=one.score + bonus(one)) for one in fused)

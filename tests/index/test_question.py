@@ -59,9 +59,7 @@ def candidates() -> list[Fused]:
         ("whichever", ["best", "new", "old"]),
     ],
 )
-def test_the_one_version_that_is_named_comes_first_among_equals_and_hides_nothing(
-    question: str, order: list[str]
-) -> None:
+def test_a_version_that_is_named_comes_first_among_equals_and_hides_nothing(question: str, order: list[str]) -> None:
     assert [one.found.source.title for one in prefer(candidates(), question)] == order
 
 
