@@ -68,11 +68,16 @@ def require_owner(request: Request) -> None:
         Unauthorized: unless the caller is on this machine and shows the owner's token.
     """
     keys: Keys = request.app.state.keys
-    local = request.client is not None and is_loopback(request.client.host)
-    if not (local and _same(_bearer(request), keys.owner)):
+    if not (_is_local(request) and _same(_bearer(request), keys.owner)):
         raise Unauthorized(
             "only the owner of the library may change it", remedy="Use the `kb` command on the machine that serves it"
         )
+
+
+def _is_local(request: Request) -> bool:
+    """From this machine: over loopback, or from the very address that the service was called at."""
+    caller, called = request.client, request.scope.get("server")
+    return caller is not None and (is_loopback(caller.host) or (called is not None and caller.host == called[0]))
 
 
 def _bearer(request: Request) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -223,9 +224,8 @@ def _shown(path: Path) -> str:
 
 def _exists(path: Path) -> bool:
     try:
-        path.lstat()
-    except FileNotFoundError:
+        return not stat.S_ISDIR(path.lstat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
         return True  # it cannot be seen, which does not prove that it is gone
-    return True

@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 IGNORE_FILE = ".kbignore"
+_LIBRARY_FILES = ("catalog.db", "writer.lock")  # whatever the folder is called
 
 
 def discover(paths: Iterable[Path]) -> Iterator[Path | Dropped]:
     """Files to load, each once, and what a folder holds besides, with the reason why it is left out.
 
     A path that is no folder is given back whatever it is: someone named it, so `load` shall say what is wrong with it.
-    So is a folder that cannot be opened, because nobody knows what is lost with it. In folders, hidden entries, other
-    kinds of files and what `.kbignore` lists (in the language of `.gitignore`, in any folder) are left out. Links are
-    followed where they stay inside the given folder.
+    So is a folder that cannot be opened, because nobody knows what is lost with it. In folders, hidden entries,
+    libraries, other kinds of files and what `.kbignore` lists (in the language of `.gitignore`, in any folder) are left
+    out. Links are followed where they stay inside the given folder.
     """
     seen: set[Path] = set()
     for path in paths:
@@ -53,6 +54,9 @@ class _Walk:
             enter(folder)
         except OSError:
             yield folder
+            return
+        if {entry.name for entry in entries}.issuperset(_LIBRARY_FILES):
+            yield _dropped(folder, "a library: what it was made from is read, not what it made of that")
             return
         if (ignore := folder / IGNORE_FILE).is_file():
             try:

@@ -84,3 +84,10 @@ def test_the_page_and_health_need_no_key(guarded: TestClient) -> None:
 )
 def test_changing_needs_the_owners_token(client: TestClient, method: str, path: str, body: object) -> None:
     assert client.request(method, path, json=body).status_code == 401
+
+
+@pytest.mark.parametrize(("caller", "status"), [("192.0.2.2", 404), ("192.0.2.3", 401)])
+def test_the_owner_may_call_an_address_of_this_machine(service: Service, caller: str, status: int) -> None:
+    app = create_app(service, Keys(reader=KEY, owner="owner-token"))
+    client = TestClient(app, base_url="http://192.0.2.2:8765", client=(caller, 50000))
+    assert client.delete("/v1/sources/x", headers={"Authorization": "Bearer owner-token"}).status_code == status

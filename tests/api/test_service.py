@@ -106,6 +106,12 @@ def test_sync_removes_what_has_vanished_below_its_folder_only(filled: Service, n
     assert "Other" in {entry.source.title for entry in filled.sources()}
 
 
+def test_sync_removes_a_file_that_became_a_folder(filled: Service, notes: Path) -> None:
+    (notes / "paging.md").unlink()
+    (notes / "paging.md").mkdir()
+    assert outcomes(filled.sync(notes))["paging.md"] == "removed"
+
+
 def test_sync_of_a_folder_that_is_not_there_removes_nothing(filled: Service, notes: Path) -> None:
     notes.rename(notes.with_name("unmounted"))
     with pytest.raises(NotFound):

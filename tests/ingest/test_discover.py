@@ -171,3 +171,12 @@ def test_a_range_that_runs_backwards_is_no_pattern(tmp_path: Path) -> None:
     found = list(discover([tmp_path]))
     assert tmp_path / "a.md" in found
     assert any(isinstance(item, Dropped) and "line 1 is no pattern" in item.reason for item in found)
+
+
+def test_a_library_is_not_read_as_sources(tmp_path: Path) -> None:
+    write(tmp_path, "note.md", "team.kb/articles/t/index.zh.md", "team.kb/catalog.db", "team.kb/writer.lock")
+    write(tmp_path, "plain/catalog.db", "plain/a.md")
+    assert found(tmp_path, under=tmp_path) == ["note.md", "plain/a.md"]
+    assert "library" in left_out(tmp_path)["team.kb"]
+    assert list(discover([tmp_path / "team.kb"])) != []
+    assert not any(isinstance(item, Path) for item in discover([tmp_path / "team.kb"]))
