@@ -18,7 +18,7 @@ from ingest.discover import discover
 from ingest.load import KINDS, SourceKey, load, source_of
 from ingest.parsed import Reading, Transcriber
 from ingest.talk import check_alone, folder_of, talk_of
-from kb.errors import IndexMismatch, KBError, LibraryBusy, StorageFailed
+from kb.errors import IndexMismatch, KBError, LibraryBusy, NotFound, StorageFailed
 from kb.settings import Settings
 from kb.text import printable, stable_id
 from kb.types import Change, Dropped, Kind, Outcome, Progress, Source, SourceEntry, Talk
@@ -80,9 +80,18 @@ class Batch:
             self._library.optimize()
 
     def vanished(self, folder: Path, sources: Sequence[Source]) -> list[Source]:
-        """Those of `sources` below `folder` that `add` has not met and whose file is gone."""
+        """Those of `sources` below `folder` that `add` has not met and whose file is gone.
+
+        Raises:
+            NotFound: if the folder is empty but had sources: a disk that is not mounted looks like this.
+        """
         root = folder.resolve()
         below = [source for source in sources if path_of(source.uri).is_relative_to(root)]
+        if below and not any(root.iterdir()):
+            remedy = "Nothing was removed. Mount the disk that it stands for, or remove the sources with `kb rm`"
+            raise NotFound(
+                f"the folder is empty, but the library has {len(below)} sources of it", where=str(folder), remedy=remedy
+            )
         return [source for source in below if source.id not in self._met and not _exists(path_of(source.uri))]
 
     def _add(self, path: Path, report: Callable[[str, float], None]) -> Change:

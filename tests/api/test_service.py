@@ -120,6 +120,14 @@ def test_sync_of_a_folder_that_is_not_there_removes_nothing(filled: Service, not
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_sync_of_an_emptied_folder_removes_nothing(filled: Service, notes: Path) -> None:
+    for path in notes.iterdir():
+        path.unlink()
+    with pytest.raises(NotFound, match="empty"):
+        list(filled.sync(notes))
+    assert len(filled.sources()) == 3
+
+
 def test_sync_keeps_what_it_may_not_see(filled: Service, notes: Path) -> None:
     notes.chmod(0)
     try:
