@@ -1,4 +1,4 @@
-"""How results look in a terminal, and how they look in a pipe: there, tables are tab-separated and nothing is cut."""
+"""Printing to a terminal and to a pipe: in a pipe, tables are tab-separated and nothing is cut."""
 
 from __future__ import annotations
 
@@ -16,21 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from api.base import MarkedHit
-    from kb.types import (
-        Answer,
-        Article,
-        Citation,
-        Document,
-        Dropped,
-        Gap,
-        Mark,
-        Page,
-        Source,
-        SourceEntry,
-        Talk,
-        Time,
-    )
+    from kb.types import Mark, Page, Time
 
 out = Console(highlight=False, emoji=False, markup=False)
 err = Console(stderr=True, highlight=False, emoji=False, markup=False)
@@ -111,139 +97,9 @@ def local_path(uri: str) -> str:
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
-def _link(href: str, locator: Time | Page | Mark) -> Text:
+def link(href: str, locator: Time | Page | Mark) -> Text:
     return Text(visible(readable(href, locator)), style=f"dim link {href}" if _clickable(href) else "dim")
 
 
 def _clickable(href: str) -> bool:
     return href.isprintable() and " " not in href and urlsplit(href).scheme in ("http", "https", "file")
-
-
-# --- results ------------------------------------------------------------------------------------------------------
-
-
-def show_hits(hits: Sequence[MarkedHit]) -> None:
-    for number, hit in enumerate(hits, 1):
-        say(_headline(f"{number}.", hit.source.title, hit.locator, hit.source))
-        say(_marked(hit.quote, hit.marks), indent=4)
-        say(_link(hit.href, hit.locator), indent=4)
-        if hit.twins:
-            say(Text(f"and {len(hit.twins)} more source(s) that say the same", style="dim"), indent=4)
-        say()
-    if not hits:
-        note("Nothing found. Try other words, or fewer filters.")
-
-
-def _headline(number: str, title: str, locator: Time | Page | Mark, source: Source | Citation) -> Text:
-    facts = [place(locator), source.kind.value, source.lang if source.lang != "und" else ""]
-    facts += [source.date.isoformat() if source.date else "", _version(source.version)]
-    head = Text.assemble((f"{number:<4}", "bold"), (visible(title), "bold"))
-    return head.append(visible("  " + " · ".join(fact for fact in facts if fact)), style="cyan")
-
-
-def _version(version: str | None) -> str:
-    return f"v{version.removeprefix('v')}" if version else ""
-
-
-def _marked(quote: str, marks: Iterable[tuple[int, int]]) -> Text:
-    text = Text(visible(quote))
-    for start, end in marks:
-        text.stylize("bold underline", start, end)
-    return text
-
-
-def show_answer(answer: Answer) -> None:
-    if answer.refused is not None:
-        say(Text("No answer: ", style="bold yellow") + Text(visible(answer.refused.reason)))
-        if answer.refused.nearest:
-            say("\nThe nearest evidence:")
-        citations = answer.refused.nearest
-    else:
-        say(answer.text)
-        citations = answer.citations
-    say()
-    for citation in citations:
-        say(_headline(f"[{citation.n}]", citation.title, citation.locator, citation))
-        say(visible(citation.quote), indent=4)
-        say(_link(citation.href, citation.locator), indent=4)
-    if answer.refused is None and answer.mode == "extractive":
-        note("\nQuoted from the sources, word for word; no language model is set (KB_LLM_BASE_URL).", "dim")
-    for dropped in answer.dropped:
-        note(f"left out: {dropped.what} ({dropped.reason})", "dim")
-
-
-def show_document(document: Document) -> None:
-    source = document.source
-    say(Text(visible(source.title), style="bold"))
-    facts = [source.kind.value, source.lang, f"talk {source.talk}" if source.talk else ""]
-    facts += [str(source.date or ""), _version(source.version), source.licence or ""]
-    say(Text(visible(" · ".join(fact for fact in facts if fact)), style="cyan"))
-    say(Text(visible(source.url or local_path(source.uri)), style="dim"))
-    say(Text(f"id {source.id}", style="dim"))
-    say()
-    for segment in document.segments:
-        flags = "".join(f" [{flag.value.replace('_', ' ')}]" for flag in sorted(segment.flags))
-        say(Text.assemble((visible(str(segment.locator)), "cyan"), f"  {segment.role.value}{flags}"))
-        say(segment.text, indent=4)
-    show_dropped(source.title, document.dropped)
-
-
-def show_dropped(title: str, dropped: Sequence[Dropped]) -> None:
-    if dropped:
-        say(Text(f"\n{visible(title)}: left out {len(dropped)}", style="yellow"))
-    for item in dropped:
-        say(f"{item.where}: {item.what}: {item.reason}", indent=4)
-
-
-def show_warnings(entries: Sequence[SourceEntry]) -> None:
-    for entry in entries:
-        show_dropped(entry.source.title, entry.dropped)
-
-
-def show_sources(entries: Sequence[SourceEntry]) -> None:
-    rows = (
-        (
-            entry.source.title,
-            entry.source.kind.value,
-            entry.source.lang,
-            entry.segments,
-            entry.chunks,
-            len(entry.dropped),
-            entry.status.value,
-            local_path(entry.source.uri),
-        )
-        for entry in entries
-    )
-    columns = ("title", "kind", "lang", "segments", "chunks", "warnings", "status", "file")
-    table(columns, rows, numbers=("segments", "chunks", "warnings"))
-
-
-def show_talks(talks: Sequence[Talk]) -> None:
-    rows = ((talk.id, talk.title, str(talk.date or ""), talk.lang, ", ".join(talk.speakers)) for talk in talks)
-    table(("talk", "title", "date", "lang", "speakers"), rows)
-
-
-def show_articles(articles: Sequence[Article]) -> None:
-    rows = ((a.slug, a.lang, a.title, a.evidence, a.gaps, "yes" if a.curated else "no") for a in articles)
-    table(("slug", "lang", "title", "quotes", "gaps", "curated"), rows, numbers=("quotes", "gaps"))
-
-
-def show_published(files: Sequence[str]) -> None:
-    for file in files:
-        say(f"published {file}")
-
-
-def show_article(article: Article) -> None:
-    say(Text(visible(article.title), style="bold"))
-    say(f"{article.evidence} quotes, {article.gaps} gaps for the writer, {len(article.findings)} findings", indent=4)
-    for finding in article.findings:
-        say(f"{finding.severity} {finding.rule} at {finding.place}: {finding.hint}", indent=4)
-    say(Text(visible(article.path), style="dim"), indent=4)
-
-
-def show_gaps(gaps: Sequence[Gap]) -> None:
-    table(
-        ("question", "asked", "last", "reason"),
-        ((gap.question, gap.times, f"{gap.asked_at:%Y-%m-%d}", gap.reason) for gap in gaps),
-        numbers=("asked",),
-    )

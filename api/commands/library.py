@@ -1,0 +1,76 @@
+"""Commands that change the library and list what is in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from api import results
+from api.options import Json, Name
+from api.session import library_of, run_batch, tell
+
+commands = typer.Typer()
+
+
+@commands.command(epilog="Examples: `kb add talks/ notes.md` · `kb --home team.kb add --json deck.pptx`")
+def add(
+    context: typer.Context,
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", show_default=False, readable=False)],
+    json: Json = False,
+) -> None:
+    """Read files, and everything below folders, into the library. What has not changed is skipped."""
+    run_batch(context, "Adding", lambda library, report: library.add(paths, report), json=json, new=True)
+
+
+@commands.command(epilog="Example: `kb sync notes/`")
+def sync(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(help="A folder.", show_default=False, readable=False)],
+    json: Json = False,
+) -> None:
+    """Make the library equal to a folder: as `add`, and sources whose file is gone are removed."""
+    run_batch(context, "Syncing", lambda library, report: library.sync(folder, report), json=json, new=True)
+
+
+@commands.command(epilog="Example: `kb rebuild`, after another embedder was chosen with KB_EMBED_MODEL")
+def rebuild(context: typer.Context, json: Json = False) -> None:
+    """Build the index anew from the stored documents, with the models that are set now."""
+    run_batch(context, "Rebuilding", lambda library, report: library.rebuild(report), json=json)
+
+
+@commands.command(epilog="Example: `kb rm notes/old.md`")
+def rm(
+    context: typer.Context,
+    names: Annotated[list[str], typer.Argument(help="Ids, files, file names or titles.", show_default=False)],
+    json: Json = False,
+) -> None:
+    """Forget sources. The files themselves stay where they are."""
+    run_batch(context, "Removing", lambda library, _: (library.remove(name) for name in names), json=json)
+
+
+@commands.command(epilog="Examples: `kb ls` · `kb ls --warnings` · `kb ls --json | jq '.[].source.title'`")
+def ls(
+    context: typer.Context,
+    warnings: Annotated[bool, typer.Option("--warnings", help="List what was left out, and why.")] = False,
+    talks: Annotated[bool, typer.Option("--talks", help="List the talks instead.")] = False,
+    articles: Annotated[bool, typer.Option("--articles", help="List the articles instead.")] = False,
+    json: Json = False,
+) -> None:
+    """List the sources: kind, language, segments, chunks, warnings."""
+    with library_of(context) as library:
+        if talks:
+            tell(library.talks(), results.show_talks, json=json)
+        elif articles:
+            tell(library.articles(), results.show_articles, json=json)
+        else:
+            tell(library.sources(), results.show_warnings if warnings else results.show_sources, json=json)
+
+
+@commands.command(epilog="Examples: `kb show deck.pptx` · `kb show 3f2a --json`")
+def show(context: typer.Context, name: Name, json: Json = False) -> None:
+    """Print a source: every segment with its time, page or lines, and what was left out."""
+    with library_of(context) as library:
+        document = library.show(name)
+    tell(document, results.show_document, json=json)

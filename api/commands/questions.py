@@ -1,0 +1,65 @@
+"""Commands that search and ask."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from api import results
+from api.options import Json, Kinds, Langs, Since, Sources, Talks, Until, Versions
+from api.problems import OK, REFUSED
+from api.session import exit_with, filters_of, library_of, tell
+
+commands = typer.Typer()
+
+
+@commands.command(epilog='Examples: `kb search "prefix caching"` · `kb search --kind deck --lang zh 显存占用`')
+def search(
+    context: typer.Context,
+    text: Annotated[str, typer.Argument(help="What to look for, in Chinese or English.", show_default=False)],
+    kind: Kinds = None,
+    lang: Langs = None,
+    talk: Talks = None,
+    source: Sources = None,
+    version: Versions = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Most results.")] = 10,
+    json: Json = False,
+) -> None:
+    """Find the passages that answer best, each with its place, link and the matched words marked."""
+    from kb.types import Query
+
+    filters = filters_of(kind, lang, talk, source, version, since, until)
+    with library_of(context) as library:
+        hits = library.search(Query(text=text, filters=filters, limit=limit))
+    tell(hits, results.show_hits, json=json)
+
+
+@commands.command(epilog='Examples: `kb ask "Why is decoding bound by memory?"` · `kb ask --lang zh 为什么需要分页？`')
+def ask(
+    context: typer.Context,
+    question: Annotated[str, typer.Argument(help="A question, in Chinese or English.", show_default=False)],
+    kind: Kinds = None,
+    lang: Langs = None,
+    talk: Talks = None,
+    source: Sources = None,
+    version: Versions = None,
+    since: Since = None,
+    until: Until = None,
+    json: Json = False,
+) -> None:
+    """Answer from the library, every statement with its citation; without evidence, refuse (exit code 3)."""
+    with library_of(context) as library:
+        answer = library.ask(question, filters_of(kind, lang, talk, source, version, since, until))
+    tell(answer, results.show_answer, json=json)
+    exit_with(REFUSED if answer.refused else OK)
+
+
+@commands.command(epilog="Example: `kb gaps`, to see what to write about next")
+def gaps(context: typer.Context, json: Json = False) -> None:
+    """List the questions that the library could not answer."""
+    with library_of(context) as library:
+        found = library.gaps()
+    tell(found, results.show_gaps, json=json)
