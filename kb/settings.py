@@ -69,9 +69,16 @@ class LLMSettings(Group):
     )
     model: str = Field(default="default", description="Name of the model there.")
     api_key: SecretStr | None = Field(default=None, description="Key of that endpoint.")
-    timeout: float = Field(default=120.0, gt=0, description="Seconds to wait for an answer.")
+    timeout: float = Field(default=120.0, gt=0, description="Seconds that one call may take.")
     context_tokens: int = Field(default=8192, ge=1024, description="The model's context window, in tokens.")
     max_tokens: int = Field(default=1024, ge=64, description="Longest answer of the model, in tokens.")
+    gloss: bool = Field(
+        default=True, description="Whether quotes in another language than the question get a translation beside them."
+    )
+    price_prompt: float | None = Field(default=None, ge=0, description="Price of a million tokens that are read.")
+    price_completion: float | None = Field(
+        default=None, ge=0, description="Price of a million tokens that are written."
+    )
 
 
 class ServeSettings(Group):

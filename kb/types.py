@@ -368,14 +368,21 @@ class Fact(Frozen):
 
 
 class Claim(Frozen):
-    """One sentence of an answer and the numbers of the citations that carry it."""
+    """One sentence of an answer and the numbers of the citations that carry it.
+
+    A `conflict` is made by code: it sets sources that disagree side by side, with their versions or dates.
+    """
 
     text: str
     citations: tuple[int, ...]
+    support: Support = Support.DIRECT
 
 
 class Citation(Frozen):
-    """A numbered reference, made by code. `quote` stands verbatim in the segment that `locator` names."""
+    """A numbered reference, made by code. `quote` stands verbatim in the segment that `locator` names.
+
+    `gloss` is the quote in the question's language, by a model; numbers and identifiers in it are the quote's.
+    """
 
     n: int = Field(ge=1)
     evidence_id: str
@@ -389,6 +396,7 @@ class Citation(Frozen):
     date: Date | None = None
     version: str | None = None
     thumbnail: str | None = None
+    gloss: str | None = None
 
 
 class Refusal(Frozen):
@@ -398,8 +406,32 @@ class Refusal(Frozen):
     nearest: tuple[Citation, ...] = ()
 
 
+class Exchange(Frozen):
+    """A question of a conversation, as it was asked or as it stands alone, and the text of its answer."""
+
+    question: str
+    answer: str = ""
+
+
+class Usage(Frozen):
+    """What the language model's calls for one answer took; a safe count where the server tells none.
+
+    `cached` of the `calls` came from the library's cache and cost nothing; `cost` is in the currency of the prices that
+    the settings give, None where they give none.
+    """
+
+    calls: int = 0
+    cached: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+
+
 class Answer(Frozen):
-    """`text` carries the markers `[n]`, numbered by first use; a refusal has no claims."""
+    """`text` carries the markers `[n]`, numbered by first use; a refusal has no claims.
+
+    `asked_as` is the question of a conversation as it stands alone, where that differs.
+    """
 
     question: str
     lang: Lang
@@ -410,7 +442,55 @@ class Answer(Frozen):
     refused: Refusal | None = None
     as_of: str | None = None
     dropped: tuple[Dropped, ...] = ()
+    asked_as: str | None = None
+    usage: Usage | None = None
     recipe: str
+
+
+class EvidenceEvent(Frozen):
+    """What the answer may rest on, and the question as it stands alone. The first event."""
+
+    event: Literal["evidence"] = "evidence"
+    question: str
+    evidence: tuple[Evidence, ...]
+
+
+class CitationEvent(Frozen):
+    """A citation, before the first sentence that has its number; once more, under its number, when it has a gloss."""
+
+    event: Literal["citation"] = "citation"
+    citation: Citation
+
+
+class SentenceEvent(Frozen):
+    """A sentence that passed every check. The `text` of all of them, joined, is the answer's text."""
+
+    event: Literal["sentence"] = "sentence"
+    claim: Claim
+    text: str
+
+
+class DroppedEvent(Frozen):
+    event: Literal["dropped"] = "dropped"
+    dropped: Dropped
+
+
+class RefusalEvent(Frozen):
+    event: Literal["refusal"] = "refusal"
+    refusal: Refusal
+
+
+class DoneEvent(Frozen):
+    """The whole answer, as it would have come at once. The last event."""
+
+    event: Literal["done"] = "done"
+    answer: Answer
+
+
+AnswerEvent = Annotated[
+    EvidenceEvent | CitationEvent | SentenceEvent | DroppedEvent | RefusalEvent | DoneEvent,
+    Field(discriminator="event"),
+]
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
