@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -14,16 +12,15 @@ from typing import TYPE_CHECKING
 import structlog
 
 from api.base import EVERYTHING, MarkedHit, OnProgress, checked_question, unwatched
-from api.batch import Batch, path_of, removal
+from api.changing import Changes, Opened
 from api.finding import Finder
 from api.messages import Facets
 from api.models import Models, open_models, open_store
-from api.transcripts import RememberedTranscriber
 from index.catalog import Catalog
 from index.library import Library
 from index.sparse import matched_spans
 from index.store import Store
-from kb.errors import KBError, LibraryBusy, NotFound
+from kb.errors import KBError, NotFound
 from kb.settings import Settings
 from kb.types import (
     Answer,
@@ -55,13 +52,11 @@ class Service:
     def __init__(self, settings: Settings, store: Store, models: Models) -> None:
         self._settings = settings
         self._models = models
-        self._transcriber = RememberedTranscriber(models.transcriber, settings.home / "cache" / "speech")
         self._catalog = Catalog.in_folder(settings.home)
         self._library = Library(settings.home, store, self._catalog, models.recipe)
+        self._opened = Opened(self._library)
+        self._changes = Changes(self._opened, self._catalog, settings, models)
         self._finder = Finder(self._opened, models)
-        self._opening = threading.Lock()
-        self._changing = threading.Lock()
-        self._is_open = False
         self.unready: str | None = "the models are being loaded"
 
     def __enter__(self) -> Service:
@@ -77,10 +72,7 @@ class Service:
             LibraryBusy: if another process owns it.
             IndexMismatch: if another recipe built it.
         """
-        with self._opening:
-            if not self._is_open:
-                self._library.open()
-                self._is_open = True
+        self._opened()
 
     def close(self) -> None:
         self._library.close()
@@ -98,27 +90,16 @@ class Service:
     # --- changing ---------------------------------------------------------------------------------------------------
 
     def add(self, paths: Sequence[Path], on_progress: OnProgress = unwatched) -> Iterator[Change]:
-        with self._change() as library:
-            yield from self._batch(library).add(paths, on_progress)
+        return self._changes.add(paths, on_progress)
 
     def sync(self, folder: Path, on_progress: OnProgress = unwatched) -> Iterator[Change]:
-        if not folder.is_dir():
-            raise NotFound("there is no such folder", where=str(folder), remedy="Nothing was removed")
-        with self._change() as library:
-            batch = self._batch(library)
-            yield from batch.add([folder], on_progress)
-            for source in batch.vanished(folder, [entry.source for entry in self._catalog.entries()]):
-                yield removal(library.remove(source.id))
+        return self._changes.sync(folder, on_progress)
 
     def rebuild(self, on_progress: OnProgress = unwatched) -> Iterator[Change]:
-        with self._change(opened=False) as library:
-            changes = library.rebuild(self._models.split, self._models.embed, on_progress=on_progress)
-            self._is_open = True
-        yield from (change.model_copy(update={"path": str(path_of(change.path))}) for change in changes)
+        return self._changes.rebuild(on_progress)
 
     def remove(self, name: str) -> Change:
-        with self._change() as library:
-            return removal(library.remove(self._catalog.find(name).source.id))
+        return self._changes.remove(name)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -209,29 +190,6 @@ class Service:
         from generate.answer import Answerer
 
         return Answerer(self._finder.find, llm=self._models.language_model)
-
-    def _opened(self) -> Library:
-        self.open()
-        return self._library
-
-    @contextmanager
-    def _change(self, *, opened: bool = True) -> Iterator[Library]:
-        if not self._changing.acquire(blocking=False):
-            raise LibraryBusy("another command is changing the library", remedy="Try again when it has ended")
-        try:
-            yield self._opened() if opened else self._library
-        finally:
-            self._changing.release()
-
-    def _batch(self, library: Library) -> Batch:
-        return Batch(
-            library,
-            self._settings,
-            split=self._models.split,
-            embed=self._models.embed,
-            transcriber=self._transcriber,
-            remember_talk=self._catalog.put_talk,
-        )
 
     def _resolved(self, filters: Filters) -> Filters:
         """Sources and talks may be named as people name them; the index knows ids."""

@@ -1,0 +1,99 @@
+"""What changes a library: one batch at a time, each opening it when it is first needed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from api.base import OnProgress
+from api.batch import Batch, path_of, removal
+from api.models import Models
+from api.transcripts import RememberedTranscriber
+from index.catalog import Catalog
+from index.library import Library
+from kb.errors import LibraryBusy, NotFound
+from kb.settings import Settings
+from kb.types import Change
+
+
+class Opened:
+    """The library, opened when it is first asked for, once. Safe to share between threads."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self._lock = threading.Lock()
+        self._is_open = False
+
+    def __call__(self) -> Library:
+        """
+        Raises:
+            LibraryBusy: if another process owns the index.
+            IndexMismatch: if another recipe built it.
+        """
+        with self._lock:
+            if not self._is_open:
+                self.library.open()
+                self._is_open = True
+        return self.library
+
+    def was_rebuilt(self) -> None:
+        """The index was built anew, which opens it."""
+        self._is_open = True
+
+
+class Changes:
+    """The changing half of `KnowledgeBase`; changes exclude each other."""
+
+    def __init__(self, opened: Opened, catalog: Catalog, settings: Settings, models: Models) -> None:
+        self._opened = opened
+        self._catalog = catalog
+        self._settings = settings
+        self._models = models
+        self._transcriber = RememberedTranscriber(models.transcriber, settings.home / "cache" / "speech")
+        self._changing = threading.Lock()
+
+    def add(self, paths: Sequence[Path], on_progress: OnProgress) -> Iterator[Change]:
+        with self._turn():
+            yield from self._batch(self._opened()).add(paths, on_progress)
+
+    def sync(self, folder: Path, on_progress: OnProgress) -> Iterator[Change]:
+        if not folder.is_dir():
+            raise NotFound("there is no such folder", where=str(folder), remedy="Nothing was removed")
+        with self._turn():
+            library = self._opened()
+            batch = self._batch(library)
+            yield from batch.add([folder], on_progress)
+            for source in batch.vanished(folder, [entry.source for entry in self._catalog.entries()]):
+                yield removal(library.remove(source.id))
+
+    def rebuild(self, on_progress: OnProgress) -> Iterator[Change]:
+        with self._turn():
+            library = self._opened.library
+            changes = library.rebuild(self._models.split, self._models.embed, on_progress=on_progress)
+            self._opened.was_rebuilt()
+        yield from (change.model_copy(update={"path": str(path_of(change.path))}) for change in changes)
+
+    def remove(self, name: str) -> Change:
+        with self._turn():
+            return removal(self._opened().remove(self._catalog.find(name).source.id))
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if not self._changing.acquire(blocking=False):
+            raise LibraryBusy("another command is changing the library", remedy="Try again when it has ended")
+        try:
+            yield
+        finally:
+            self._changing.release()
+
+    def _batch(self, library: Library) -> Batch:
+        return Batch(
+            library,
+            self._settings,
+            split=self._models.split,
+            embed=self._models.embed,
+            transcriber=self._transcriber,
+            remember_talk=self._catalog.put_talk,
+        )
