@@ -240,6 +240,15 @@ class Document(Frozen):
     pages: int = 0  # of a deck
 
 
+class Shown(Frozen):
+    """The page of a deck (a source id) that was on the screen while segment `order` of a transcript was spoken."""
+
+    order: int = Field(ge=0)
+    deck: str
+    page: int = Field(ge=1)
+    confidence: float = Field(ge=0, le=1)
+
+
 class Span(Frozen):
     """`chunk.text[start:end]` stands in segment `order` at `offset`, word for word."""
 
