@@ -180,6 +180,7 @@ def _segment(source_id: str, order: int, block: Block) -> Segment:
         role=block.role,
         lang=block.lang or detect_lang(block.text),
         flags=block.flags,
+        confidence=block.confidence,
     )
 
 

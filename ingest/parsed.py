@@ -21,6 +21,7 @@ class Block:
     role: Role
     flags: frozenset[Flag] = frozenset()
     lang: Lang | None = None  # detected from the text where a reader does not know better
+    confidence: float | None = None  # 0 to 1, of text that was recognised
 
 
 @dataclass(frozen=True)

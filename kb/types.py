@@ -217,6 +217,7 @@ class Segment(Frozen):
     role: Role
     lang: Lang = "und"
     flags: frozenset[Flag] = frozenset()
+    confidence: float | None = Field(default=None, ge=0, le=1)  # of text recognition; None where nothing was recognised
 
     @field_serializer("flags")
     def _in_order(self, flags: frozenset[Flag]) -> list[Flag]:
