@@ -24,6 +24,7 @@ class IngestSettings(Group):
         default=384, ge=64, description="Most tokens of a chunk, its context and the embedder's prefix included."
     )
     page_width: int = Field(default=1280, ge=200, description="Width of page images, in pixels.")
+    ocr: bool = Field(default=True, description="Read text in pictures of decks, about two seconds a picture.")
 
 
 class SpeechSettings(Group):
