@@ -20,6 +20,7 @@ from kb.types import Chunk, Mark, Page, Source
 
 _ALIKE = 0.85  # of the larger one's shingles: a word or two changed
 _FEWEST = 12  # shingles; less is held by anything
+_TRANSLATED = 0.65  # of the shorter one's: entries of a catalogue leave out markup
 _CERTAIN = 3  # different marks that a translation must share with its original
 _REMEMBERED = 4096  # chunks, some 10 KB each
 
@@ -56,6 +57,7 @@ class Said(NamedTuple):
     page: tuple[str, ...]
     shingles: frozenset[int]
     marks: tuple[str, ...]
+    original: frozenset[int]  # shingles of what it is a translation of, where a catalogue says so
 
     @classmethod
     def of(cls, chunk: Chunk, source: Source) -> Said:
@@ -63,7 +65,8 @@ class Said(NamedTuple):
         place = chunk.spans[0].locator if chunk.spans else None
         headings = place.heading_path if isinstance(place, Mark) else ()
         number = place.number if isinstance(place, Page) else None
-        return cls(chunk, source, page(source.uri), *_read(chunk.text, headings, number))
+        original = _read(chunk.original, (), None)[0] if chunk.original else frozenset()
+        return cls(chunk, source, page(source.uri), *_read(chunk.text, headings, number), original)
 
     def is_related(self, other: Said) -> bool:
         """Whether both are of one source, one talk or one page in several versions, languages or formats."""
@@ -72,6 +75,8 @@ class Said(NamedTuple):
 
 def compare(one: Said, other: Said) -> Likeness:
     """What `one` is to `other`."""
+    if _translates(one, other) or _translates(other, one):
+        return Likeness.TWIN
     if one.chunk.lang != other.chunk.lang and one.page == other.page:
         certain = one.marks == other.marks and len(set(one.marks)) >= _CERTAIN
         return Likeness.TWIN if certain else Likeness.STRANGER
@@ -86,6 +91,12 @@ def compare(one: Said, other: Said) -> Likeness:
     if one.shingles <= other.shingles and Counter(one.marks) <= Counter(other.marks):
         return Likeness.HELD
     return Likeness.STRANGER
+
+
+def _translates(one: Said, other: Said) -> bool:
+    """Whether most of the shorter one of `other` and what `one` translates stands in the longer one."""
+    least = min(len(one.original), len(other.shingles))
+    return least >= _FEWEST and len(one.original & other.shingles) >= _TRANSLATED * least
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)

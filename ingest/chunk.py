@@ -20,7 +20,7 @@ from kb.errors import LimitExceeded
 from kb.text import detect_lang, stable_id
 from kb.types import Chunk, Document, Flag, Mark, Page, Role, Segment, Source, Span, Time, merge_locators
 
-RECIPE = "structure/2"
+RECIPE = "structure/3"
 _LEAST_ROOM = 8  # tokens of text, beside the embedder's prefix and special tokens
 _CONTEXT_SHARE = 4  # at most a quarter of the budget is context
 
@@ -65,7 +65,7 @@ class _Splitter:
             yield from self._fit(group)
 
     def _pieces(self) -> Iterator[Piece]:
-        fences = self.document.source.uri.lower().endswith((".md", ".markdown"))
+        fences = self.document.source.uri.lower().endswith((".md", ".markdown", ".mdx", ".ipynb"))
         titles = 0  # tokens of the headings that a segment has to share its chunk with
         for segment in self.document.segments:
             if not segment.text.strip():
@@ -127,6 +127,7 @@ def _chunk(group: Group, context: str, source: Source) -> Chunk:
         lang=source.lang if lang == "und" else lang,
         tokens=0,
         recipe=RECIPE,
+        original="\n".join(dict.fromkeys(piece.segment.original for piece in group if piece.segment.original)),
     )
 
 
@@ -163,9 +164,14 @@ def _joint(left: Segment, right: Segment) -> str:
 
 
 def _narrow(segment: Segment, start: int, end: int) -> Time | Page | Mark:
-    """The locator of a part: its own lines of a note. A catalogue wraps its lines differently from its text."""
+    """The locator of a part: its own lines of a note, where its lines are those of the file.
+
+    A catalogue wraps its lines differently from its text, and what is included stands where it was asked for.
+    """
     mark = segment.locator
     if not isinstance(mark, Mark) or Flag.TRANSLATION in segment.flags:
+        return mark
+    if segment.text.count("\n") != mark.line_end - mark.line_start:
         return mark
     first = mark.line_start + segment.text.count("\n", 0, start)
     return mark.model_copy(update={"line_start": first, "line_end": first + segment.text.count("\n", start, end)})

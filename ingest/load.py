@@ -47,7 +47,7 @@ _FORMATS: tuple[tuple[Kind, Callable[[], Reader], str], ...] = (
     (Kind.RECORDING, _media, ".wav .mp3 .m4a .flac .ogg .mp4 .mkv .mov .webm"),
     (Kind.CAPTIONS, _captions, ".srt .vtt .json"),
     (Kind.DECK, _slides, ".pptx .pdf"),
-    (Kind.NOTE, _notes, ".md .markdown .txt .rst .po"),
+    (Kind.NOTE, _notes, ".md .markdown .mdx .txt .rst .ipynb .html .htm .po"),
 )
 KINDS: dict[str, Kind] = {suffix: kind for kind, _, suffixes in _FORMATS for suffix in suffixes.split()}
 READERS: dict[str, Callable[[], Reader]] = {
@@ -181,6 +181,7 @@ def _segment(source_id: str, order: int, block: Block) -> Segment:
         lang=block.lang or detect_lang(block.text),
         flags=block.flags,
         confidence=block.confidence,
+        original=block.original,
     )
 
 

@@ -22,6 +22,7 @@ class Block:
     flags: frozenset[Flag] = frozenset()
     lang: Lang | None = None  # detected from the text where a reader does not know better
     confidence: float | None = None  # 0 to 1, of text that was recognised
+    original: str = ""  # what this is a translation of
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,8 @@ def cut(segment: Segment, limit: int, count: Callable[[str], int], *, fences: bo
         fences: whether the text is Markdown, in which fences are closed and opened again.
     """
     text = segment.text
-    frames = _frames(text) if fences else {}
+    is_bare = segment.role is Role.CODE and not _FENCE.match(text)  # code of a notebook, or indented
+    frames = _frames(text) if fences and not is_bare else {}
     tokens = count(text)
     if tokens <= limit:
         start = len(text) - len(text.lstrip("\n"))

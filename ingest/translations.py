@@ -80,7 +80,10 @@ def _block(entry: POEntry, lines: Sequence[str]) -> Block:
         end += 1
     path = (entry.occurrences[0][0].lstrip("./"),) if entry.occurrences else ()
     mark = Mark(heading_path=path, line_start=start, line_end=end)
-    return Block(_translation(entry), mark, Role.BODY, frozenset({Flag.TRANSLATION}))
+    flags = frozenset({Flag.TRANSLATION})
+    return Block(
+        _translation(entry), mark, Role.BODY, flags, original="\n".join(filter(None, (entry.msgid, entry.msgid_plural)))
+    )
 
 
 def _title(entries: Sequence[POEntry]) -> str | None:

@@ -151,13 +151,15 @@ _STOP = re.compile(
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Fig|fig|Eq|No|Dr|Mr|Ms|approx|al|Inc|v)|\b[A-Z])\.$")
 _ENUMERATOR = re.compile(r"[\s>*+-]*\d{1,4}\.")
 _ITEM = re.compile(r"\s*(?:[-*+•]\s|\d+[.)、]\s?|[|#>]|$|:::|!!!|```|~~~)")
+_FORMULA = re.compile(r"\$\$[^$]+\$\$|^[ \t>]*\\\[.+?\\\][ \t]*$", re.DOTALL | re.MULTILINE)
 _PROSE_COLUMNS = 40  # a shorter line before a line break is a title or an item, not wrapped prose
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
     """Spans of the sentences of `text`, in order, without the white space around them.
 
-    A line break ends a sentence, too, except where it only wraps a line of prose.
+    A line break ends a sentence, too, except where it only wraps a line of prose, and in a formula between `$$` or
+    `\\[` and `\\]`, half of which says nothing.
     """
     start = 0
     for end in _boundaries(text):
@@ -171,6 +173,8 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 def _boundaries(text: str) -> Iterator[int]:
     cuts = {_before_opening(text, found.end()) for found in _STOP.finditer(text) if _ends(text, found.end())}
     cuts |= {position for position, character in enumerate(text) if character == "\n" and _breaks(text, position)}
+    for formula in _FORMULA.finditer(text):
+        cuts -= set(range(formula.start() + 1, formula.end()))
     yield from sorted(cut for cut in cuts if 0 < cut < len(text))
     yield len(text)
 

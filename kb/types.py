@@ -218,6 +218,7 @@ class Segment(Frozen):
     lang: Lang = "und"
     flags: frozenset[Flag] = frozenset()
     confidence: float | None = Field(default=None, ge=0, le=1)  # of text recognition; None where nothing was recognised
+    original: str = ""  # what this is a translation of, where its catalogue says so
 
     @field_serializer("flags")
     def _in_order(self, flags: frozenset[Flag]) -> list[Flag]:
@@ -274,6 +275,7 @@ class Chunk(Frozen):
     lang: Lang
     tokens: int
     recipe: str
+    original: str = ""  # what its segments are translations of, where a catalogue says so
     previous_id: str | None = None
     next_id: str | None = None
 

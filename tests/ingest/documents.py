@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from ingest import markdown
-from ingest.parsed import Block
+from ingest.parsed import Block, Parsed
 from kb.types import Chunk, Document, Kind, Mark, Page, Role, Segment, Source, Time
 
 CLOSERS = "。，、；：！？…）】〕」』》〉｝”’"
@@ -65,6 +66,19 @@ def check_locator(segment: Segment, piece: slice, locator: Mark | Page | Time) -
     ]
     assert segment.text[piece] in "\n".join(lines)
     assert len(lines) == segment.text[piece].count("\n") + 1
+
+
+def lines_told(parsed: Parsed) -> set[int]:
+    """The lines that are in a block or that a `Dropped` names."""
+    told: set[int] = set()
+    for block in parsed.blocks:
+        if isinstance(block.locator, Mark):
+            told.update(range(block.locator.line_start, block.locator.line_end + 1))
+    for dropped in parsed.dropped:
+        numbers = re.search(r"lines? ([\d, -]+)$", dropped.where)
+        for first, last in re.findall(r"(\d+)(?:-(\d+))?", numbers[1] if numbers else ""):
+            told.update(range(int(first), int(last or first) + 1))
+    return told
 
 
 def has_open_fence(text: str) -> bool:
