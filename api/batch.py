@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import os
-import stat
+import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import structlog
 
 from api.base import OnProgress
 from index.library import Embed, Library, Split
+from ingest.describe import SourceKey, renamed
 from ingest.discover import discover
-from ingest.load import KINDS, SourceKey, load, source_of
+from ingest.load import KINDS, load, source_of
 from ingest.parsed import Reading, Transcriber
 from ingest.talk import check_alone, folder_of, talk_of
-from kb.errors import IndexMismatch, KBError, LibraryBusy, NotFound, StorageFailed
+from kb.errors import IndexMismatch, KBError, LibraryBusy, StorageFailed
+from kb.files import path_of
 from kb.settings import Settings
 from kb.text import printable, stable_id
 from kb.types import Change, Dropped, Kind, Outcome, Progress, Source, SourceEntry, Talk
 
-_READING = "reading/1"  # raise it when a reader's output changes, so that unchanged files are read again
+_READING = "reading/2"  # raise it when a reader's output changes, so that unchanged files are read again
 _READ_SHARE = 0.5  # of a file's progress bar
 
 _log = structlog.get_logger(__name__)
@@ -55,14 +56,19 @@ class Batch:
         self._embed = embed
         self._transcriber = transcriber
         self._remember_talk = remember_talk
-        self._met: set[str] = set()
+        self._gone: dict[tuple[str, str], SourceEntry] = {}  # by content and suffix
+        self.met: set[str] = set()  # ids of the sources whose files `add` has seen
 
-    def add(self, paths: Sequence[Path], on_progress: OnProgress) -> Iterator[Change]:
+    def add(self, paths: Sequence[Path], on_progress: OnProgress, gone: Sequence[SourceEntry] = ()) -> Iterator[Change]:
         """One change per file, and one for every entry of a folder that was passed over.
+
+        Args:
+            gone: sources without a file. A new file with the content of one of them is that source under a new name.
 
         Raises:
             IndexMismatch, LibraryBusy, StorageFailed: what is wrong with the library is wrong for every file.
         """
+        self._gone = {(entry.source.sha256, path_of(entry.source.uri).suffix): entry for entry in gone}
         found = list(discover(paths))
         files = [item for item in found if isinstance(item, Path)]
         written = False
@@ -70,7 +76,7 @@ class Batch:
             report = _report_of(path, done, len(files), on_progress)
             report("checking", 0.0)
             change = self._add(path, report)
-            written |= change.outcome in (Outcome.ADDED, Outcome.UPDATED)
+            written |= change.outcome in (Outcome.ADDED, Outcome.UPDATED, Outcome.RENAMED)
             yield change
         for item in found:
             if isinstance(item, Dropped):
@@ -79,34 +85,22 @@ class Batch:
             _report_of(Path(), len(files), len(files), on_progress)("optimizing", 0.0)
             self._library.optimize()
 
-    def vanished(self, folder: Path, sources: Sequence[Source]) -> list[Source]:
-        """Those of `sources` below `folder` that `add` has not met and whose file is gone.
-
-        Raises:
-            NotFound: if the folder is empty but had sources: a disk that is not mounted looks like this.
-        """
-        root = folder.resolve()
-        below = [source for source in sources if path_of(source.uri).is_relative_to(root)]
-        if below and not any(root.iterdir()):
-            remedy = "Nothing was removed. Mount the disk that it stands for, or remove the sources with `kb rm`"
-            raise NotFound(
-                f"the folder is empty, but the library has {len(below)} sources of it", where=str(folder), remedy=remedy
-            )
-        return [source for source in below if source.id not in self._met and not _exists(path_of(source.uri))]
-
     def _add(self, path: Path, report: Callable[[str, float], None]) -> Change:
         """The boundary of a file: whatever goes wrong with it becomes a failed change."""
         source: Source | None = None
         try:
             key = source_of(path)
-            self._met.add(key.id)
+            self.met.add(key.id)
             talk = talk_of(path)
             source = _stub(path, key)
             if talk is not None:
                 self._claim(talk, path)
-            recipe = self._recipe(source.kind if source else None, talk)
+            recipe = self._recipe(path, source.kind if source else None, talk)
             if self._library.is_current(key.id, key.sha256, recipe):
                 return Change(path=_shown(path), outcome=Outcome.UNCHANGED, source_id=key.id)
+            old = self._gone.get((key.sha256, path.suffix))
+            if old and old.source.id not in self.met and self._library.is_current(old.source.id, key.sha256, recipe):
+                return self._rename(old, path, key, recipe)
             return self._read(path, source, talk, recipe, report)
         except (LibraryBusy, IndexMismatch, StorageFailed):
             raise
@@ -175,6 +169,29 @@ class Batch:
             dropped=document.dropped,
         )
 
+    def _rename(self, old: SourceEntry, path: Path, key: SourceKey, recipe: str) -> Change:
+        """The same bytes, read by the same recipe, under another name: nothing is read, heard or embedded again."""
+        before = self._library.document(old.source.id)
+        document = renamed(before, path_of(old.source.uri), path, key)
+        pages = self._library.begin(document.source)
+        for number in range(1, before.pages + 1):
+            if image := self._library.page_image(old.source.id, number):
+                shutil.copyfile(image, pages / image.name)
+        # The name may be the title, which stands above every chunk: the old one, so that no vector is made anew.
+        same_title = document.source.model_copy(update={"title": before.source.title})
+        chunks = self._split(document.model_copy(update={"source": same_title}))
+        self._library.replace(document, chunks, self._embed, recipe=recipe)
+        self._library.remove(old.source.id)
+        del self._gone[key.sha256, path.suffix]
+        return Change(
+            path=_shown(path),
+            outcome=Outcome.RENAMED,
+            source_id=key.id,
+            segments=len(document.segments),
+            chunks=len(chunks),
+            previous=str(path_of(old.source.uri)),
+        )
+
     def _failed(self, path: Path, source: Source | None, error: str) -> Change:
         if source is not None:
             self._library.fail(source, error)
@@ -182,9 +199,9 @@ class Batch:
             path=_shown(path), outcome=Outcome.FAILED, source_id=source.id if source else None, error=printable(error)
         )
 
-    def _recipe(self, kind: Kind | None, talk: Talk | None) -> str:
+    def _recipe(self, path: Path, kind: Kind | None, talk: Talk | None) -> str:
         """Names what decides on a document besides the file: the readers, the talk, who heard the speech or drew the
-        slides."""
+        slides, what a note includes."""
         means = ""
         if kind is Kind.RECORDING:
             means = self._transcriber.fingerprint
@@ -192,6 +209,10 @@ class Batch:
             from ingest import slides
 
             means = slides.means(self._settings)
+        elif kind is Kind.NOTE:
+            from ingest import notes
+
+            means = notes.means(path)
         return stable_id(_READING, talk.model_dump_json() if talk else "", means)
 
 
@@ -203,10 +224,6 @@ def removal(entry: SourceEntry) -> Change:
         segments=entry.segments,
         chunks=entry.chunks,
     )
-
-
-def path_of(uri: str) -> Path:
-    return Path(unquote(urlsplit(uri).path))
 
 
 def _stub(path: Path, key: SourceKey) -> Source | None:
@@ -229,12 +246,3 @@ def _report_of(path: Path, done: int, total: int, on_progress: OnProgress) -> Ca
 def _shown(path: Path) -> str:
     """A path as JSON can hold it: bytes of a name that are no UTF-8 become `�`."""
     return os.fsencode(path).decode(errors="replace")
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return not stat.S_ISDIR(path.lstat().st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True  # it cannot be seen, which does not prove that it is gone

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from api.base import OnProgress
-from api.batch import Batch, path_of, removal
+from api.batch import Batch, removal
 from api.models import Models
+from api.syncing import sync
 from api.transcripts import RememberedTranscriber
 from index.catalog import Catalog
 from index.library import Library
-from kb.errors import LibraryBusy, NotFound
+from kb.errors import LibraryBusy
+from kb.files import path_of
 from kb.settings import Settings
 from kb.types import Change
 
@@ -59,14 +61,9 @@ class Changes:
             yield from self._batch(self._opened()).add(paths, on_progress)
 
     def sync(self, folder: Path, on_progress: OnProgress) -> Iterator[Change]:
-        if not folder.is_dir():
-            raise NotFound("there is no such folder", where=str(folder), remedy="Nothing was removed")
         with self._turn():
             library = self._opened()
-            batch = self._batch(library)
-            yield from batch.add([folder], on_progress)
-            for source in batch.vanished(folder, [entry.source for entry in self._catalog.entries()]):
-                yield removal(library.remove(source.id))
+            yield from sync(library, self._batch(library), folder, on_progress)
 
     def rebuild(self, on_progress: OnProgress) -> Iterator[Change]:
         with self._turn():

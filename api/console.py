@@ -7,13 +7,15 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+from kb.files import path_of
 
 if TYPE_CHECKING:
     from kb.types import Mark, Page, Time
@@ -93,7 +95,7 @@ def readable(href: str, locator: Time | Page | Mark) -> str:
 
 def local_path(uri: str) -> str:
     """The path of a file's uri, relative to here where it lies below."""
-    path = Path(unquote(urlsplit(uri).path))
+    path = path_of(uri)
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 

@@ -20,6 +20,7 @@ from eval import report as reports
 from eval import run as runs
 from eval.cases import Case, load_cases
 from kb.errors import BadRequest, IndexMismatch, NotFound
+from kb.files import write_whole
 from kb.settings import Settings
 from kb.types import Answer, Document, Filters, Outcome, Progress, Query
 
@@ -161,9 +162,7 @@ def keep(text: str, path: Path | None) -> None:
     if path is None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
+    write_whole(path, text)
     note(f"Written: {path}")
 
 

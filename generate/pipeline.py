@@ -6,8 +6,6 @@ Without a language model the result is an evidence draft, and it says so.
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from generate import check, draft, export, ledger, outline
 from generate.check import Images, image_of
 from kb.errors import BadRequest, UnreadableSource
+from kb.files import write_whole
 from kb.text import slug as slugify
 from kb.text import stable_id
 from kb.types import Article, Document, Finding, Frozen, Lang, Outline, Severity, Talk
@@ -117,7 +116,7 @@ class _Stages:
                     remedy="Correct it, or delete it to have it made again",
                 ) from error
         made = make()
-        _replace(path, made.model_dump_json(indent=2).encode())
+        write_whole(path, made.model_dump_json(indent=2).encode())
         return made
 
     def publishable(self, text: str, figures: tuple[str, ...]) -> tuple[Path, tuple[Finding, ...]]:
@@ -132,9 +131,9 @@ class _Stages:
             path = self.folder / f"index.{self.lang}.{self.recipe(text)}.md"
             hint = f"index.{self.lang}.md has been edited and was kept; the new draft is {path.name}."
             kept = (Finding(severity=Severity.P2, rule="edited-draft-kept", place=str(self.folder), hint=hint),)
-        _replace(path, text.encode())
+        write_whole(path, text.encode())
         exported = Exported(sha256=digest, figures=figures)
-        _replace(self.path("export", [text]), exported.model_dump_json(indent=2).encode())
+        write_whole(self.path("export", [text]), exported.model_dump_json(indent=2).encode())
         return path, kept
 
     def _written(self) -> set[str]:
@@ -165,7 +164,7 @@ def _save_figures(folder: Path, names: Names) -> None:
     if names:
         (folder / export.FIGURES).mkdir(exist_ok=True)
     for name, image in names.values():
-        _replace(folder / export.FIGURES / name, _webp(image))
+        write_whole(folder / export.FIGURES / name, _webp(image))
 
 
 def _webp(image: Path) -> bytes:
@@ -183,16 +182,3 @@ def _webp(image: Path) -> bytes:
 
 def _json(value: BaseModel) -> str:
     return stable_id("artefact", value.model_dump_json())
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

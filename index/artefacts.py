@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from kb.errors import UnreadableSource
+from kb.files import write_whole
 from kb.types import Document
 
 _NEW = "new"
@@ -37,9 +38,7 @@ class Artefacts:
         for image in (new / "pages").glob("*.webp"):
             (target / "pages").mkdir(exist_ok=True)
             image.replace(target / "pages" / image.name)
-        fresh = target / "document.json.new"
-        fresh.write_text(document.model_dump_json(indent=1), "utf-8")
-        fresh.replace(target / "document.json")
+        write_whole(target / "document.json", document.model_dump_json(indent=1))
 
     def read(self, source_id: str, revision: str) -> Document:
         """Raises: UnreadableSource."""

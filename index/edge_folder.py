@@ -14,6 +14,7 @@ from index import points as p
 from index import recipe as recipes
 from index.store import IndexRecipe
 from kb.errors import IndexMismatch, LibraryBusy, StorageFailed
+from kb.files import write_whole
 
 if TYPE_CHECKING:
     import qdrant_edge as q
@@ -84,9 +85,7 @@ class EdgeFolder:
 
     def serve(self, index: Path) -> None:
         """Switch to the index, in one step."""
-        fresh = self.path / "CURRENT.new"
-        fresh.write_text(index.name, "utf-8")
-        fresh.replace(self.path / "CURRENT")
+        write_whole(self.path / "CURRENT", index.name)
 
     def remove_others(self, index: Path) -> None:
         """Remove the indexes that are not served any more."""

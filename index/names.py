@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import unquote, urlsplit
 
 from kb.errors import BadRequest, NotFound
+from kb.files import path_of
 from kb.types import SourceEntry, Talk
 
 T = TypeVar("T")
@@ -80,4 +80,4 @@ def _plain(name: str) -> str:
 
 
 def _path(uri: str) -> str:
-    return _plain(unquote(urlsplit(uri).path))
+    return _plain(str(path_of(uri)))

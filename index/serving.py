@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from kb.files import write_whole
 from kb.types import Frozen
 
 
@@ -25,11 +26,7 @@ def record_service(home: Path, url: str, token: str | None) -> None:
     """Record that this process serves the library in `home`; only the owner of the file can read it."""
     home.mkdir(parents=True, exist_ok=True)
     service = RunningService(url=url, token=token, pid=os.getpid())
-    fresh = home / f"serve.json.{service.pid}"
-    fresh.unlink(missing_ok=True)
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(service.model_dump_json(indent=1))
-    fresh.replace(home / "serve.json")
+    write_whole(home / "serve.json", service.model_dump_json(indent=1), mode=0o600)
 
 
 def running_service(home: Path) -> RunningService | None:

@@ -1,0 +1,32 @@
+"""Files that are written whole or not at all, and the paths that uris of files stand for."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+def write_whole(path: Path, content: str | bytes, *, mode: int = 0o644) -> None:
+    """Write a file so that whoever reads it finds the old content or the new, even if this process is killed.
+
+    Text is written as UTF-8. The folder must exist.
+
+    Raises:
+        OSError: if it cannot be written; what was there stays.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
+        Path(name).chmod(mode)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def path_of(uri: str) -> Path:
+    """The path of a `file://` uri."""
+    return Path(unquote(urlsplit(uri).path))
