@@ -1,4 +1,5 @@
-"""The embedder as LlamaIndex knows it, both ways. LlamaIndex is imported when asked for: that takes a second."""
+"""Embedders as LlamaIndex knows them, both ways, and its rerankers. LlamaIndex is imported when asked for: that takes a
+second."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from index.embed import Embedder, check_lengths, estimate_tokens, normalised
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
 
 
 class _FromLlamaIndex:
@@ -72,3 +74,20 @@ def as_llama_index(embedder: Embedder) -> BaseEmbedding:
             return [[float(value) for value in row] for row in embedder.embed_passages(texts)]
 
     return KBEmbedding(model_name=embedder.fingerprint)
+
+
+class LlamaIndexReranker:
+    """A node postprocessor of LlamaIndex as our `Reranker`; what it drops goes behind what it keeps."""
+
+    def __init__(self, postprocessor: BaseNodePostprocessor) -> None:
+        self._postprocessor = postprocessor
+
+    def order(self, question: str, passages: Sequence[str]) -> list[int]:
+        from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+        nodes = [
+            NodeWithScore(node=TextNode(id_=str(at), text=passage), score=float(len(passages) - at))
+            for at, passage in enumerate(passages)
+        ]
+        kept = self._postprocessor.postprocess_nodes(nodes, query_bundle=QueryBundle(question))
+        return [int(one.node.node_id) for one in kept]

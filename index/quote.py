@@ -27,7 +27,7 @@ def best_quote(chunk: Chunk, wanted: Mapping[str, float]) -> tuple[int, int]:
     Terms that stand in many sentences of the chunk tell less (the IDF of BM25, over sentences). Without any shared
     term it is the first sentence that is long enough to say something.
     """
-    read = _read(chunk.text, tuple((span.start, span.end) for span in chunk.spans))
+    read = _read(chunk.text, _segments(chunk))
     if not read.spans:
         return 0, len(chunk.text)
     context = _terms(chunk.context)
@@ -43,6 +43,15 @@ def best_quote(chunk: Chunk, wanted: Mapping[str, float]) -> tuple[int, int]:
         return shared * (_SHORT + (1 - _SHORT) * size) + 0.01 * size
 
     return read.spans[max(range(len(read.spans)), key=lambda index: (score(index), -index))]
+
+
+def sentence_spans(chunk: Chunk) -> tuple[tuple[int, int], ...]:
+    """Where the sentences of a chunk stand in its text, in order; each lies inside one segment."""
+    return _read(chunk.text, _segments(chunk)).spans
+
+
+def _segments(chunk: Chunk) -> tuple[tuple[int, int], ...]:
+    return tuple((span.start, span.end) for span in chunk.spans)
 
 
 def _rarity(holding: int, sentences: int) -> float:

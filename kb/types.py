@@ -172,6 +172,7 @@ class Flag(StrEnum):
     LOW_CONFIDENCE = "low_confidence"  # speech that the transcriber was unsure of
     TRANSLATION = "translation"  # text of a translation catalogue
     OCR = "ocr"  # read from pixels
+    CAPTIONS = "captions"  # of a recording: as its captions say it, not as it was heard
 
 
 class Source(Frozen):
@@ -219,6 +220,7 @@ class Segment(Frozen):
     flags: frozenset[Flag] = frozenset()
     confidence: float | None = Field(default=None, ge=0, le=1)  # of text recognition; None where nothing was recognised
     original: str = ""  # what this is a translation of, where its catalogue says so
+    heard: str = ""  # of speech that was corrected: the text as it was recognised
 
     @field_serializer("flags")
     def _in_order(self, flags: frozenset[Flag]) -> list[Flag]:
@@ -233,6 +235,26 @@ class Dropped(Frozen):
     reason: str
 
 
+class Correction(Frozen):
+    """Words of a transcript that a rule replaced. `id` names the wording, wherever in the library it stands."""
+
+    id: str
+    order: int = Field(ge=0)  # of the segment
+    locator: Locator
+    heard: str
+    corrected: str
+    rule: Literal["glossary", "sound", "library", "source"]  # whose it is; `sound`: heard like a term of the glossary
+
+
+class Decision(Frozen):
+    """What a person decided about a wording, for one source or, with none, for the whole library."""
+
+    heard: str
+    corrected: str
+    accepted: bool
+    source_id: str | None = None
+
+
 class Document(Frozen):
     """A parsed source: all its segments in order, and what could not be read. The canonical artefact."""
 
@@ -240,6 +262,7 @@ class Document(Frozen):
     segments: tuple[Segment, ...]
     dropped: tuple[Dropped, ...] = ()
     pages: int = 0  # of a deck
+    corrections: tuple[Correction, ...] = ()  # of speech, in order
 
 
 class Shown(Frozen):
@@ -325,9 +348,12 @@ class Filters(Frozen):
 
 
 class Query(Frozen):
+    """`context` sentences before and after each quote come with it."""
+
     text: str
     filters: Filters = Filters()
     limit: int = Field(default=10, ge=1, le=100)
+    context: int = Field(default=0, ge=0, le=10)
 
 
 class Rank(Frozen):
@@ -336,6 +362,14 @@ class Rank(Frozen):
     list: str
     rank: int
     score: float
+
+
+class Around(Frozen):
+    """What stands around a quote in its source, word for word, and the header of the table that it is a row of."""
+
+    before: str = ""
+    after: str = ""
+    header: str = ""
 
 
 class Hit(Frozen):
@@ -350,6 +384,7 @@ class Hit(Frozen):
     href: str
     thumbnail: str | None = None
     twins: tuple[str, ...] = ()  # source ids of near-duplicates that were folded into this hit
+    around: Around | None = None  # where the query asks for context
 
 
 # --- answering --------------------------------------------------------------------------------------------------
@@ -589,6 +624,7 @@ class Gap(Frozen):
 class Outcome(StrEnum):
     ADDED = "added"
     UPDATED = "updated"
+    RENAMED = "renamed"
     UNCHANGED = "unchanged"
     REMOVED = "removed"
     SKIPPED = "skipped"
@@ -605,6 +641,7 @@ class Change(Frozen):
     chunks: int = 0
     dropped: tuple[Dropped, ...] = ()
     error: str | None = None
+    previous: str | None = None  # the path before, of a file that was renamed
 
 
 class Progress(Frozen):

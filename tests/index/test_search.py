@@ -15,7 +15,7 @@ from index.search import LONGEST_QUERY, Searcher, default_weights
 from index.sparse import document_vector
 from index.store import IndexRecipe, Point
 from kb.errors import BadRequest, LimitExceeded
-from kb.types import Chunk, Filters, Kind, Lang, Query, Source, Span
+from kb.types import Around, Chunk, Filters, Kind, Lang, Query, Source, Span
 from tests.fakes import FakeEmbedder
 from tests.index.corpus import chunk, source
 
@@ -150,21 +150,43 @@ def test_a_question_that_names_a_version_gets_that_one(searcher: Searcher) -> No
     assert (hit.source.id, hit.twins) == (OLD.id, (NEW.id,))
 
 
-def test_only_live_revisions_are_found(store: QdrantStore) -> None:
-    searcher = Searcher(
-        store,
-        {DENSE: FakeEmbedder()},
-        glossary=PlainGlossary(),
-        live=lambda source: "r1" if source == TALK.id else "r2",
+def test_a_quote_comes_with_what_stands_around_it_also_in_the_chunks_beside_it(searcher: Searcher) -> None:
+    hit = searcher.search(Query(text="is balance-abs-threshold an integer", context=2))[0]
+    assert hit.quote == "The flag `--balance-abs-threshold` is 32 by default."
+    assert hit.around == Around(
+        before="vLLM Router has two policies.",
+        after="It is an integer.\nConsistent hashing makes 160 virtual nodes for each server.",
     )
-    hits = searcher.search(Query(text="threshold 前缀缓存"))
-    assert {hit.source.id for hit in hits} == {TALK.id}
-    assert [one.text for one in searcher.neighbours(hits[0])]
+    assert searcher.search(Query(text="balance-abs-threshold"))[0].around is None
 
 
-def test_neighbours_are_the_chunks_before_and_after(searcher: Searcher) -> None:
-    first = searcher.search(Query(text="balance-abs-threshold"))[0]
-    assert [one.text for one in searcher.neighbours(first)] == [TEXTS[1][1]]
+def translated(text: str, to: Lang) -> str | None:
+    return {"en": "How many calls does the system get every day?", "zh": "每天有多少次调用？"}[to]
+
+
+def test_a_translation_finds_what_the_glossary_has_no_name_for(store: QdrantStore) -> None:
+    searcher = Searcher(store, {DENSE: FakeEmbedder()}, glossary=PlainGlossary(), translate=translated)
+    hit = searcher.search(Query(text="How often is it called each day?", filters=Filters(langs=("zh",))))[0]
+    assert hit.quote == "推理系统每天有五亿次调用。"
+    assert LEXICAL in {rank.list for rank in hit.ranks}
+
+
+def test_only_what_is_asked_of_the_other_language_is_translated(store: QdrantStore) -> None:
+    asked: list[tuple[str, Lang]] = []
+
+    def spy(text: str, to: Lang) -> str | None:
+        asked.append((text, to))
+        return None
+
+    searcher = Searcher(store, {DENSE: FakeEmbedder()}, glossary=PlainGlossary(), translate=spy)
+    for text, langs in (("prefix caching", ()), ("前缀缓存", ("zh",)), ("--kv-cache-dtype", ()), ("哈希键", ("en",))):
+        searcher.search(Query(text=text, filters=Filters(langs=langs)))
+    assert asked == [("prefix caching", "zh"), ("哈希键", "en")]
+
+
+def test_where_there_is_no_translation_the_glossary_does(store: QdrantStore, searcher: Searcher) -> None:
+    failing = Searcher(store, {DENSE: FakeEmbedder()}, glossary=PlainGlossary(), translate=lambda text, to: None)
+    assert failing.search(Query(text="prefix caching")) == searcher.search(Query(text="prefix caching"))
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "\x00\x07\x1b", "？！…", "x" * (LONGEST_QUERY + 1), "x" * 100_000])

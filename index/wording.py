@@ -1,0 +1,115 @@
+"""A question as the lists of each language are asked it: in its own words, and in what stands for them in the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from index.embed import Embedder, normalised
+from index.points import LEXICAL
+from index.question import is_bare, without_identifiers
+from index.sparse import query_vector, terms
+from index.store import Dense, Sparse
+from kb.errors import LimitExceeded
+from kb.text import detect_lang, sentences
+from kb.types import Lang
+
+Translate = Callable[[str, Lang], str | None]
+"""A question and a language to the question in that language; None where there is no translation to be had."""
+
+_OTHER: Mapping[Lang, Lang] = {"zh": "en", "en": "zh"}
+
+
+class Expander(Protocol):
+    """`kb.glossary.Glossary`, as far as searching needs it."""
+
+    def expand(self, text: str, to: Lang) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class Worded:
+    """A question, its vector in each dense list, and what says the same in other languages: a translation, else names
+    of its terms."""
+
+    text: str
+    lang: Lang
+    meaning: Mapping[str, Dense]
+    translated: Mapping[Lang, str]
+    named: Mapping[Lang, Sequence[str]]
+
+    def added(self, lang: Lang) -> Sequence[str]:
+        """Texts that passages in `lang` may use instead of the question's words."""
+        return (self.translated[lang],) if lang in self.translated else self.named.get(lang, ())
+
+    def wanted(self, added_weight: float) -> dict[str, float]:
+        """Terms that a quote should hold and what each counts: the question's own, and those of the other language."""
+        added = (term for lang in _OTHER for text in self.added(lang) for term in terms(text))
+        return dict.fromkeys(added, added_weight) | dict.fromkeys(terms(self.text), 1.0)
+
+
+class Wording:
+    """Puts questions into words, and words into vectors.
+
+    Args:
+        embedders: by the name of the dense list that each fills.
+        glossary: names of the question's terms in the other language; the house's own by default.
+        translate: the whole question in the other language, where a language model is at hand.
+    """
+
+    def __init__(
+        self, embedders: Mapping[str, Embedder], glossary: Expander | None, translate: Translate | None
+    ) -> None:
+        self._embedders = embedders
+        self._given_glossary = glossary
+        self._translate = translate
+
+    def word(self, text: str, langs: Sequence[Lang]) -> Worded:
+        """`text` in every one of `langs` that it is not written in; words inside identifiers are not translated."""
+        spoken, plain = detect_lang(text), without_identifiers(text)
+        others = [lang for lang in langs if lang in _OTHER and lang != spoken]
+        translated = {lang: said for lang in others if (said := self._translation(text, spoken, lang))}
+        named = {lang: self._glossary.expand(plain, lang) for lang in others if lang not in translated}
+        meaning = {name: embedded(embedder, text) for name, embedder in self._embedders.items()}
+        return Worded(text, spoken, meaning, translated, named)
+
+    def vectors(self, worded: Worded, lang: Lang, added_weight: float) -> dict[str, Dense | Sparse]:
+        """What each list is asked in `lang`. A translation counts as much as the question for what it means, and
+        `added_weight` for what it says."""
+        lexical = query_vector(worded.text, worded.added(lang), added_weight=added_weight)
+        dense: dict[str, Dense | Sparse] = dict(self._meant(worded, lang))
+        return ({LEXICAL: lexical} if lexical.indices else {}) | dense
+
+    def _meant(self, worded: Worded, lang: Lang) -> Mapping[str, Dense]:
+        if lang not in worded.translated:
+            return worded.meaning
+        said = worded.translated[lang]
+        return {
+            name: normalised(worded.meaning[name] + embedded(embedder, said))
+            for name, embedder in self._embedders.items()
+        }
+
+    def _translation(self, text: str, spoken: Lang, lang: Lang) -> str | None:
+        if self._translate is None or _OTHER.get(spoken) != lang or is_bare(text):
+            return None
+        return self._translate(text, lang)
+
+    @cached_property
+    def _glossary(self) -> Expander:
+        from kb.glossary import load_glossary
+
+        return self._given_glossary or load_glossary()
+
+
+def embedded(embedder: Embedder, text: str) -> Dense:
+    """A question that is longer than the model reads is embedded in halves, cut between sentences, and averaged."""
+    try:
+        return embedder.embed_query(text)
+    except LimitExceeded:
+        ends = [end for _, end in sentences(text)][:-1]
+        middle = min(ends, key=lambda end: abs(end - len(text) / 2), default=len(text) // 2)
+        halves = (half for half in (text[:middle].strip(), text[middle:].strip()) if half)
+        return normalised(np.mean([embedded(embedder, half) for half in halves], axis=0))
