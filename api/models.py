@@ -18,6 +18,7 @@ from index.store import IndexRecipe, Store
 from ingest import chunk
 from ingest.parsed import Transcriber
 from kb.settings import Settings
+from kb.text import stable_id
 from kb.types import Chunk, Document
 
 if TYPE_CHECKING:
@@ -47,9 +48,12 @@ class Models:
         """What writes answers; None for extractive ones."""
         if self.llm is not None or self.settings.llm.base_url is None:
             return self.llm
-        from generate.llm import connect
+        from generate.endpoint import connect
+        from generate.remember import RememberingModel
 
-        return connect(self.settings.llm)
+        model = connect(self.settings.llm)
+        recipe = stable_id("replies", self.settings.llm.base_url, model.fingerprint)
+        return RememberingModel(model, self.settings.home / "cache" / "replies", recipe)
 
     @property
     def weights(self) -> FusionWeights:

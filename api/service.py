@@ -189,7 +189,7 @@ class Service:
     def _answerer(self) -> Answerer:
         from generate.answer import Answerer
 
-        return Answerer(self._finder.find, llm=self._models.language_model)
+        return Answerer(self._finder.find, llm=self._models.language_model, glosses=self._settings.llm.gloss)
 
     def _resolved(self, filters: Filters) -> Filters:
         """Sources and talks may be named as people name them; the index knows ids."""

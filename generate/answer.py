@@ -1,31 +1,50 @@
-"""A question to an answer that can be checked: extractive, or written by a model and verified."""
+"""A question to an answer that can be checked: extractive, or written by a model and verified.
+
+An answer is a stream of events, of which the last one holds it whole: what every face shows comes from one place.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
-from generate import prompts
-from generate.cite import Numbered, Statement, number
-from generate.extract import Reading, Scored, Similarity, read
-from generate.llm import LanguageModel
+from generate import followup, gloss, prompts, write
+from generate.cite import Numbering, Statement
+from generate.composition import Composition
+from generate.disagree import disagreements
+from generate.extract import Similarity, read
+from generate.llm import Abandoned, LanguageModel, Meter
 from generate.naming import inflected, stems
-from generate.passages import Passage, passages
+from generate.passages import passages
 from generate.question import analyse
-from generate.refuse import Calibration, Strength, measure, refusal
+from generate.readable import readable
+from generate.refuse import Calibration, measure
 from generate.select import select
-from generate.write import Written, write
 from kb.errors import BadRequest
 from kb.text import stable_id
-from kb.types import Answer, Citation, Dropped, Filters, Hit, Query
+from kb.types import (
+    Answer,
+    AnswerEvent,
+    CitationEvent,
+    DoneEvent,
+    DroppedEvent,
+    Exchange,
+    Filters,
+    Hit,
+    Query,
+    RefusalEvent,
+)
 
 Search = Callable[[Query], Sequence[Hit]]
 
 LONGEST_QUESTION = 2000  # characters
 _HITS = 16
-_VERSION = "answer/2"
-_BAR = re.compile(r"(?<!\\)\|")
+_VERSION = "answer/3"
+_ANYWHERE = Filters()
+
+
+def _awaited() -> bool:
+    return False
 
 
 class Answerer:
@@ -34,6 +53,7 @@ class Answerer:
     Args:
         search: finds chunks for a query, best first.
         llm: writes the answer, which is then verified; without one, answers are extractive.
+        glosses: whether quotes in another language than the question get a translation by `llm`.
         calibration: where the line between answering and refusing runs.
         similarity: cosines of a question and many texts, to rank quotes by meaning as well as by words.
     """
@@ -43,11 +63,13 @@ class Answerer:
         search: Search,
         *,
         llm: LanguageModel | None = None,
+        glosses: bool = True,
         calibration: Calibration | None = None,
         similarity: Similarity | None = None,
     ) -> None:
         self._search = search
         self._llm = llm
+        self._glosses = glosses
         self._calibration = calibration or Calibration()
         self._similarity = similarity
 
@@ -56,31 +78,82 @@ class Answerer:
         """Fingerprint of everything that shapes an answer besides the corpus."""
         parts = [_VERSION, self._calibration.fingerprint, "meaning" if self._similarity else "words"]
         if self._llm is not None:
-            names = ("answer", "question", "findings", "repair")
+            names = (*write.PROMPTS, *followup.PROMPTS, *(gloss.PROMPTS if self._glosses else ()))
             parts += [self._llm.fingerprint, *(prompts.load(name).fingerprint for name in names)]
         return stable_id("recipe", *parts)
 
-    def ask(self, question: str, filters: Filters = Filters()) -> Answer:  # noqa: B008 - a frozen value
+    def ask(self, question: str, filters: Filters = _ANYWHERE, history: Sequence[Exchange] = ()) -> Answer:
         """The answer, or a refusal with the nearest evidence.
 
         Raises:
             BadRequest: if the question is empty or longer than `LONGEST_QUESTION`.
             GenerationFailed: if the language model's endpoint fails.
         """
+        *_, last = self.stream(question, filters, history)
+        assert isinstance(last, DoneEvent)  # nobody abandons it
+        return last.answer
+
+    def stream(
+        self,
+        question: str,
+        filters: Filters = _ANYWHERE,
+        history: Sequence[Exchange] = (),
+        *,
+        is_abandoned: Callable[[], bool] = _awaited,
+    ) -> Iterator[AnswerEvent]:
+        """The same answer while it comes into being; `history` are the turns before it, the latest last.
+
+        Whoever closes the iterator, or lets `is_abandoned` say so, ends the model's work, too.
+
+        Raises:
+            BadRequest, GenerationFailed: as `ask`; the latter also after sentences that stand.
+        """
         question = _checked(question)
-        hits = self._search(Query(text=question, filters=filters, limit=_HITS))
-        reading = read(analyse(question), passages(hits), hits, self._similarity)
+        meter = Meter(is_abandoned)
+        try:
+            asked = followup.stand_alone(question, history, self._llm, meter)
+            yield from self._events(self._looked_up(question, asked, filters, meter))
+        except Abandoned:
+            return
+
+    def _looked_up(self, question: str, asked: str, filters: Filters, meter: Meter) -> Composition:
+        hits = self._search(Query(text=asked, filters=filters, limit=_HITS))
+        reading = read(analyse(asked), passages(hits), hits, self._similarity)
         chosen = select(reading)
-        strength = measure(reading, chosen, self._mentioned(filters))
-        if not chosen or strength.probability(self._calibration) < self._line:
-            return self._refuse(reading, strength, chosen)
-        if self._llm is None:
-            numbered = number([Statement(_readable(one.passage), (one.passage,)) for one in chosen])
-            return self._answer(reading, numbered)
-        written = write(self._llm, reading.question, hits)
-        if not written.statements:
-            return self._refuse(reading, strength, chosen, written.dropped)
-        return self._answer(reading, number(written.statements, joint=" "), written)
+        return Composition(question, hits, reading, chosen, measure(reading, chosen, self._mentioned(filters)), meter)
+
+    def _events(self, case: Composition) -> Iterator[AnswerEvent]:
+        if not case.chosen or case.strength.probability(self._calibration) < self._line:
+            yield case.opened([one.passage.evidence() for one in case.nearest])
+        elif self._llm is None:
+            yield case.opened([one.passage.evidence() for one in case.chosen])
+            quoted = (Statement(readable(one.passage), (one.passage,)) for one in case.chosen)
+            yield from case.released(quoted)
+        else:
+            yield from self._written(self._llm, case)
+        if case.numbering.citations:
+            yield from case.released(disagreements(case.cited, case.found, case.lang))
+        for dropped in case.dropped:
+            yield DroppedEvent(dropped=dropped)
+        answer = case.answer(is_generated=self._llm is not None, recipe=self.recipe)
+        if answer.refused is not None:
+            yield RefusalEvent(refusal=answer.refused)
+        yield DoneEvent(answer=answer)
+
+    def _written(self, llm: LanguageModel, case: Composition) -> Iterator[AnswerEvent]:
+        offered = write.offer(case.hits, llm, case.reading.question)
+        shown = [passage.evidence().model_copy(update={"id": key}) for key, passage in offered.items()]
+        yield case.opened(shown)
+        case.numbering = Numbering(" ")
+        writer = write.Writer(llm, case.reading.question, offered, case.meter)
+        yield from case.released(writer.statements())
+        case.dropped += writer.dropped
+        if self._glosses:
+            glossed = gloss.gloss(llm, case.numbering.citations, case.lang, case.meter)
+            case.glossed = {citation.n: citation for citation in glossed.citations}
+            case.dropped += glossed.dropped
+            for citation in glossed.citations:
+                yield CitationEvent(citation=citation)
 
     @property
     def _line(self) -> float:
@@ -95,34 +168,6 @@ class Answerer:
 
         return mentioned
 
-    def _answer(self, reading: Reading, numbered: Numbered, written: Written | None = None) -> Answer:
-        return Answer(
-            question=reading.question.text,
-            lang=reading.question.lang,
-            text=numbered.text,
-            mode="generated" if written else "extractive",
-            claims=numbered.claims,
-            citations=numbered.citations,
-            as_of=_as_of(numbered.citations),
-            dropped=written.dropped if written else (),
-            recipe=self.recipe,
-        )
-
-    def _refuse(
-        self, reading: Reading, strength: Strength, chosen: Sequence[Scored], dropped: tuple[Dropped, ...] = ()
-    ) -> Answer:
-        nearest = list(chosen) + [one for one in reading.scored[:3] if one not in chosen]
-        refused = refusal(strength, nearest, reading.question.lang)
-        return Answer(
-            question=reading.question.text,
-            lang=reading.question.lang,
-            text=refused.reason,
-            mode="extractive" if self._llm is None else "generated",
-            refused=refused,
-            dropped=dropped,
-            recipe=self.recipe,
-        )
-
 
 def _checked(question: str) -> str:
     question = question.strip()
@@ -133,26 +178,3 @@ def _checked(question: str) -> str:
             f"the question has {len(question)} characters", remedy=f"Ask it in at most {LONGEST_QUESTION} characters"
         )
     return question
-
-
-def _readable(passage: Passage) -> str:
-    """The quote in one line; a table's row with the name of each column."""
-    cells, names = _cells(passage.quote), _cells(passage.header)
-    if passage.form != "row" or len(cells) != len(names):
-        return " ".join(passage.quote.strip("|").split())
-    return " · ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True) if cell)
-
-
-def _cells(row: str) -> list[str]:
-    """The cells of a row of a Markdown table; an escaped bar does not part them."""
-    return [" ".join(cell.split()) for cell in _BAR.split(row.strip().strip("|"))]
-
-
-def _as_of(citations: Sequence[Citation]) -> str | None:
-    """The versions that the cited sources speak of, oldest first."""
-    versions = {citation.version for citation in citations if citation.version}
-    return ", ".join(sorted(versions, key=_version_key)) or None
-
-
-def _version_key(version: str) -> tuple[tuple[int, str], ...]:
-    return tuple((int(part), "") if part.isdigit() else (0, part) for part in version.lstrip("v").split("."))

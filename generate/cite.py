@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from generate.passages import Passage
-from kb.types import Citation, Claim
+from kb.types import Citation, Claim, SentenceEvent, Support
 
 MARKER = re.compile(r"\[(\d+)\]")
 """A reference in an answer's text. Nothing else in it looks like one."""
@@ -21,6 +21,7 @@ class Statement:
 
     text: str
     passages: tuple[Passage, ...]
+    support: Support = Support.DIRECT
 
 
 @dataclass(frozen=True)
@@ -30,28 +31,48 @@ class Numbered:
     citations: tuple[Citation, ...]
 
 
-def number(statements: Sequence[Statement], *, joint: str = "\n") -> Numbered:
-    """Number the passages by first use and join the statements, each with its markers behind it: `text [1] [2]`.
+class Numbering:
+    """Numbers passages by first use while statements come: each becomes `text [1] [2]`.
 
     A passage that is cited twice keeps its number. What looks like a marker in a statement, such as the `[12]` of a
-    quoted paper, gets full-width brackets in the text; `claims` keep it as it stands.
+    quoted paper, gets full-width brackets in the text; claims keep it as it stands.
     """
-    numbers: dict[str, int] = {}
-    citations = []
-    claims = []
-    lines = []
-    for statement in statements:
+
+    def __init__(self, joint: str) -> None:
+        self._joint = joint
+        self._numbers: dict[str, int] = {}
+        self._texts: list[str] = []
+        self._claims: list[Claim] = []
+        self.citations: list[Citation] = []
+
+    def add(self, statement: Statement) -> tuple[Sequence[Citation], SentenceEvent]:
+        """The citations that are new with `statement`, and the statement with its markers, which are never parted."""
+        known = len(self.citations)
         own = []
         for passage in statement.passages:
-            if passage.id not in numbers:
-                numbers[passage.id] = len(numbers) + 1
-                citations.append(cite(passage, numbers[passage.id]))
-            own.append(numbers[passage.id])
+            if passage.id not in self._numbers:
+                self._numbers[passage.id] = len(self._numbers) + 1
+                self.citations.append(cite(passage, self._numbers[passage.id]))
+            own.append(self._numbers[passage.id])
         own = list(dict.fromkeys(own))
-        claims.append(Claim(text=statement.text, citations=tuple(own)))
+        claim = Claim(text=statement.text, citations=tuple(own), support=statement.support)
         plain = MARKER.sub(lambda found: found[0].translate(_FULL_WIDTH), statement.text)
-        lines.append(" ".join([plain, *(f"[{n}]" for n in own)]))
-    return Numbered(joint.join(lines), tuple(claims), tuple(citations))
+        text = (self._joint if self._texts else "") + " ".join([plain, *(f"[{n}]" for n in own)])
+        self._claims.append(claim)
+        self._texts.append(text)
+        return self.citations[known:], SentenceEvent(claim=claim, text=text)
+
+    @property
+    def numbered(self) -> Numbered:
+        return Numbered("".join(self._texts), tuple(self._claims), tuple(self.citations))
+
+
+def number(statements: Sequence[Statement], *, joint: str = "\n") -> Numbered:
+    """All statements at once."""
+    numbering = Numbering(joint)
+    for statement in statements:
+        numbering.add(statement)
+    return numbering.numbered
 
 
 def cite(passage: Passage, n: int) -> Citation:

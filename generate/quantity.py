@@ -48,7 +48,7 @@ _QUANTITY = re.compile(
     rf"(?:\s?(?P<unit>{_SPELLINGS})(?![A-Za-z]))?",
     re.IGNORECASE,
 )
-_WORDS = {
+_WORDS: dict[str, int | Decimal] = {
     **dict(zip("一二三四五六七八九十", range(1, 11), strict=True)),
     "两": 2,
     **{w: n for n, w in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1)},
@@ -56,6 +56,11 @@ _WORDS = {
     "half": Decimal("0.5"),
 }
 _WORD = re.compile(rf"[一二两三四五六七八九十]|\b(?:{'|'.join(w for w in _WORDS if w.isascii())})\b", re.IGNORECASE)
+_COUNTED = re.compile(
+    r"(?P<word>[两二三四五六七八九十])\s?(?P<unit>倍)?(?(unit)|(?=[个种层次步类块张项点条]))"
+    rf"|\b(?P<latin>{'|'.join(w for w in _WORDS if w.isascii() and w != 'one')})\b",
+    re.IGNORECASE,
+)
 _MARKUP = re.compile(r"[*_`$\\{}]|\\text|\\mathbf")
 
 
@@ -76,6 +81,13 @@ def quantities(text: str) -> Iterator[Quantity]:
         value *= _LETTERS.get(found["letter"] or "", 1) * _SCALES.get((found["scale"] or "").lower(), 1)
         unit = "%" if found["zh_percent"] else _canonical(found["unit"] or "")
         yield Quantity(value.normalize(), unit, found[0].strip())
+
+
+def spelled_out(text: str) -> Iterator[Quantity]:
+    """The numbers that `text` counts with in words: `三种`, `两倍`, `four`, `half`. A lone `one` counts nothing."""
+    for found in _COUNTED.finditer(_plain(text)):
+        value = Decimal(_WORDS[(found["word"] or found["latin"]).lower()])
+        yield Quantity(value, "x" if found["unit"] else "", found[0].strip())
 
 
 def supported(claimed: Quantity, evidence: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from generate.llm import Schema
+from generate.thinking import after_thoughts
 from kb.errors import GenerationFailed
 
 
@@ -35,8 +36,9 @@ class Reply(BaseModel):
 
 
 _FENCED = re.compile(r"```[a-z]*\s*\n(.*?)```", re.S)
-_THOUGHT = re.compile(r"<think>.*?</think>", re.S)
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+_OPENING = re.compile(r"\s*(?:```[a-z]*\s*)?(?=[{\[])")
+_CLAIMS = re.compile(r'"claims"\s*:\s*$')
 
 
 def parse(text: str) -> Reply:
@@ -45,18 +47,91 @@ def parse(text: str) -> Reply:
     Raises:
         GenerationFailed: if it holds no such JSON.
     """
-    text = _THOUGHT.sub("", text)
+    text = after_thoughts(text)
     fenced = _FENCED.search(text)
-    body = fenced[1] if fenced else text
+    body = fenced[1] if fenced and not text.lstrip().startswith(("{", "[")) else text
     error: Exception = ValueError("no JSON object in it")
     for opening in re.finditer(r"[{\[]", body):
         try:
-            value, _ = json.JSONDecoder(strict=False).raw_decode(_TRAILING_COMMA.sub(r"\1", body[opening.start() :]))
+            value = _first_value(body[opening.start() :])
             return Reply.model_validate({"claims": value} if isinstance(value, list) else value)
         except (json.JSONDecodeError, ValidationError) as problem:
             error = problem
             break
     raise GenerationFailed(f"the model's reply is not the JSON that was asked for: {error}")
+
+
+def _first_value(text: str) -> object:
+    """The JSON value that `text` begins with; commas that should not be there go only where nothing else helps."""
+    decoder = json.JSONDecoder(strict=False)
+    try:
+        return decoder.raw_decode(text)[0]
+    except json.JSONDecodeError:
+        return decoder.raw_decode(_TRAILING_COMMA.sub(r"\1", text))[0]
+
+
+class ClaimStream:
+    """Reads claims out of a reply while it is being written: each as soon as its last brace is there.
+
+    A reply that does not begin with its JSON is read at its end, because what stands in front may be thoughts.
+    """
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._at = -1  # the next character to look at; -1 until the JSON begins
+        self._open: list[str] = []  # brackets around it
+        self._start = 0  # of the claim
+        self._is_string = self._is_escaped = self._is_in_claims = False
+        self._given: list[Drafted] = []
+        self._is_broken = False
+
+    def feed(self, piece: str) -> list[Drafted]:
+        """The claims that `piece` completes."""
+        self.text += piece
+        if self._at < 0 and (opening := _OPENING.match(self.text)):
+            self._at = opening.end()
+        if self._at < 0 or self._is_broken:
+            return []
+        before = len(self._given)
+        while self._at < len(self.text) and not self._is_broken:
+            self._look(self.text[self._at])
+            self._at += 1
+        return self._given[before:]
+
+    def close(self) -> list[Drafted]:
+        """The claims that were not given yet.
+
+        Raises:
+            GenerationFailed: if the reply as a whole is not what was asked for.
+        """
+        return list(parse(self.text).claims[len(self._given) :])
+
+    def _look(self, character: str) -> None:
+        if self._is_string:
+            self._is_string = self._is_escaped or character != '"'
+            self._is_escaped = character == "\\" and not self._is_escaped
+        elif character == '"':
+            self._is_string = True
+        elif character in "{[":
+            if character == "[" and self._open in ([], ["{"]):
+                self._is_in_claims = not self._open or bool(_CLAIMS.search(self.text, 0, self._at))
+            elif character == "{" and self._is_claim():
+                self._start = self._at
+            self._open.append(character)
+        elif character in "}]" and self._open:
+            self._open.pop()
+            if character == "}" and self._is_claim():
+                self._give(self.text[self._start : self._at + 1])
+
+    def _is_claim(self) -> bool:
+        """Whether a brace here begins or ends a claim."""
+        return self._is_in_claims and self._open in (["["], ["{", "["])
+
+    def _give(self, written: str) -> None:
+        try:
+            self._given.append(Drafted.model_validate(_first_value(written)))
+        except (json.JSONDecodeError, ValidationError):
+            self._is_broken = True  # `close` tells of it
 
 
 def schema(ids: Sequence[str]) -> Schema:

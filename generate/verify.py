@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 
 from generate.cite import Statement
 from generate.passages import Passage
-from generate.quantity import quantities, supported
-from generate.question import content_terms
+from generate.polarity import reversals
+from generate.quantity import quantities, spelled_out, supported
+from generate.relation import is_related, speaks
 from generate.reply import Drafted, Supporting
-from kb.text import HAN, detect_lang, find_quote, fold, sentences
-from kb.types import Finding, Severity
+from kb.glossary import load_glossary
+from kb.text import find_quote, fold, sentences
+from kb.types import Finding, Lang, Severity
 
 _ID = re.compile(r"[a-z0-9]+", re.IGNORECASE)
 _BRACKETED = re.compile(r"\s*[\[【［〔(（]\s*(?P<inside>[^\[\]【】［］〔〕()（）]{1,60}?)\s*[\]】］〕)）]")
@@ -24,43 +26,77 @@ _REFERENCE = re.compile(
 )
 _IDENTIFIER = re.compile(
     r"`([^`]+)`|(?<![\w-])(--?[A-Za-z][\w-]*)|\b([A-Za-z]\w*_\w+)\b|\b([A-Za-z]+[A-Z0-9]\w*(?:[-.]\w+)*)\b"
-    r"|\b([A-Za-z]\w*(?:\.\w+)+\b)"
+    r"|\b(?!e\.g\b|i\.e\b|etc\b|vs\b)([A-Za-z]\w*(?:\.\w+)+\b)"
 )
 _VERSION = re.compile(r"\bv\d+(?:\.\d+)*\b|\b\d+\.\d+\.\d+\b")
 _URL = re.compile(r"(?:https?|ftp)://[^\s)\]>\"'，。；）】]+|\bwww\.[^\s)\]>\"'，。；）】]+", re.IGNORECASE)
 _MARKUP = re.compile(r"!\[|\]\(|\]\[[^\]]*\]|<\s*[/!?a-zA-Z]|&#|\b(?:javascript|vbscript|data)\s*:", re.IGNORECASE)
+_POINTS_BACK = re.compile(
+    r"(?:It|Its|This|These|Those|That|They|Their|Such|Thus|So|Hence|Therefore|However|But|Otherwise)\b"
+    r"|这|该|此|其|它|因此|所以|从而|否则|但|而"
+)
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A claim after the checks: a statement if anything carries it, and what was found."""
+    """A claim after the checks: its sentence, a statement if anything carries it, and what was found."""
 
+    text: str
     statement: Statement | None
     findings: tuple[Finding, ...]
 
     @property
     def holds(self) -> bool:
-        """Whether nothing was found that forbids to show it; repaired markers (P3) do not."""
+        """Whether nothing was found that forbids to show it; what was mended (P3) does not."""
         return self.statement is not None and all(finding.severity is Severity.P3 for finding in self.findings)
 
 
-def check(claim: Drafted, evidence: Mapping[str, Passage]) -> Checked:
-    """Hold one claim against the evidence that was given to the model, by id."""
+def check(claim: Drafted, evidence: Mapping[str, Passage], lang: Lang = "und") -> Checked:
+    """Hold one sentence against the evidence that was given to the model, by id; `lang` is the question's."""
     findings: list[Finding] = []
-    text = _without_references(claim.text, evidence, findings)
-    carried = list(_carriers(claim, evidence, findings))
+    text = _without_references(_visible(claim.text), evidence, findings)
+    quoted = list(_carriers(claim, evidence, findings))
+    carried = [passage for passage in quoted if is_related(text, passage)]
+    if quoted and len(carried) < len(quoted):
+        severity = Severity.P3 if carried else Severity.P1
+        findings.append(_finding(severity, "unrelated-quote", text, "The quote speaks of something else."))
+        carried = carried or quoted
     if not carried:
         findings.append(_finding(Severity.P1, "uncited", text, "Name the evidence and copy the words that carry it."))
-        return Checked(None, tuple(findings))
+        return Checked(text, None, tuple(findings))
     findings += _hostile(text, carried)
     findings += _unborne(text, carried)
-    if not _related(text, carried):
-        findings.append(_finding(Severity.P1, "unrelated-quote", text, "The quote shares no word with the sentence."))
-    return Checked(Statement(text, tuple(carried)), tuple(findings))
+    read = "\n".join(f"{passage.around}\n{passage.quote}" for passage in carried)
+    findings += [_finding(Severity.P1, rule, text, hint) for rule, hint in reversals(text, read)]
+    if not speaks(text, lang):
+        hint = f"Write this sentence in {'Chinese' if lang == 'zh' else 'English'}."
+        findings.append(_finding(Severity.P1, "wrong-language", text, hint))
+    return Checked(text, Statement(text, tuple(carried)), tuple(findings))
+
+
+def parted(claim: Drafted) -> Iterator[Drafted]:
+    """A claim of several sentences as one claim each: every sentence needs evidence of its own."""
+    for start, end in sentences(claim.text):
+        yield claim.model_copy(update={"text": claim.text[start:end]})
+
+
+def dangling(checked: Checked) -> Checked:
+    """The sentence, which follows one that was left out: if it points back, it would point at something else."""
+    if not _POINTS_BACK.match(checked.text):
+        return checked
+    hint = "Name what the sentence speaks of; the one before it is left out."
+    return replace(checked, findings=(*checked.findings, _finding(Severity.P1, "points-back", checked.text, hint)))
 
 
 def _finding(severity: Severity, rule: str, place: str, hint: str) -> Finding:
     return Finding(severity=severity, rule=rule, place=place, hint=hint)
+
+
+def _visible(text: str) -> str:
+    """Without characters that are not seen and would steer what is."""
+    return "".join(
+        c if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else " " * c.isspace() for c in text
+    )
 
 
 def _without_references(text: str, evidence: Mapping[str, Passage], findings: list[Finding]) -> str:
@@ -87,10 +123,10 @@ def _carriers(claim: Drafted, evidence: Mapping[str, Passage], findings: list[Fi
         if not ids:
             hint = f"There is no evidence {support.id!r}."
             findings.append(_finding(Severity.P1, "unknown-evidence", claim.text, hint))
-        for passage in (evidence[known] for known in ids):
-            quoted = _quoted(support, passage)
+        for known in ids:
+            quoted = _quoted(support, evidence[known])
             if quoted is None:
-                hint = f"“{support.quote[:80]}” does not stand in {passage.id}; copy it character by character."
+                hint = f"“{support.quote[:80]}” does not stand in {known}; copy it character by character."
                 findings.append(_finding(Severity.P1, "quote-not-verbatim", claim.text, hint))
             elif quoted.id not in seen:
                 seen.add(quoted.id)
@@ -109,12 +145,29 @@ def _quoted(support: Supporting, passage: Passage) -> Passage | None:
 
 def _hostile(text: str, carried: Sequence[Passage]) -> Iterator[Finding]:
     quotes = "\n".join(passage.quote for passage in carried)
-    for url in _URL.findall(text):
-        if url.rstrip(".,;") not in quotes:
-            yield _finding(Severity.P0, "foreign-link", url, "Only links of the quoted evidence may appear.")
-    outside_code = re.sub(r"`[^`]*`", "", text)
-    if _MARKUP.search(outside_code):
+    for url in _foreign_links(text, quotes):
+        yield _finding(Severity.P0, "foreign-link", url, "Only links of the quoted evidence may appear.")
+    if _has_markup(text):
         yield _finding(Severity.P0, "markup", text, "Write plain text: no links, images or HTML.")
+
+
+def _foreign_links(text: str, quotes: str) -> list[str]:
+    return [url for url in _URL.findall(text) if url.rstrip(".,;") not in quotes]
+
+
+def _has_markup(text: str) -> bool:
+    return bool(_MARKUP.search(re.sub(r"`[^`]*`", "", text)))  # code may show what it likes
+
+
+def is_plain(text: str, quote: str) -> bool:
+    """Whether `text` has no markup, and no link that `quote` lacks."""
+    return not _has_markup(text) and not _foreign_links(text, quote)
+
+
+def identifiers(text: str) -> Iterator[str]:
+    """Code, flags, variables and names of software in `text`."""
+    for found in _IDENTIFIER.finditer(text):
+        yield fold(next(filter(None, found.groups()))).text
 
 
 def _unborne(text: str, carried: Sequence[Passage]) -> Iterator[Finding]:
@@ -124,27 +177,36 @@ def _unborne(text: str, carried: Sequence[Passage]) -> Iterator[Finding]:
     stand elsewhere in the cited chunk, because a claim names what its paragraph is about.
     """
     quotes = "\n".join(f"{p.around}\n{p.quote}\n{p.hit.source.version or ''}" for p in carried)
+    versions = fold(quotes).text
     chunks = fold("\n".join(f"{p.hit.source.title}\n{p.hit.chunk.full_text}\n{quotes}" for p in carried)).text
     for version in _VERSION.findall(text):
-        if version.lstrip("v") not in fold(quotes).text:
+        if not re.search(rf"(?<![\d.]){re.escape(version.lstrip('v'))}(?!\d)", versions):
             yield _finding(Severity.P1, "unsupported-version", text, f"{version} does not stand in the cited evidence.")
-    for quantity in quantities(text):
+    for quantity in (*quantities(text), *spelled_out(text)):
         if not supported(quantity, quotes):
             hint = f"{quantity.written} does not stand in the cited evidence."
             yield _finding(Severity.P1, "unsupported-number", text, hint)
-    for found in _IDENTIFIER.finditer(text):
-        name = fold(next(filter(None, found.groups()))).text
-        if name.casefold() not in chunks.casefold():
+    for name in identifiers(text):
+        if not _stands(name, text, chunks.casefold()):
             yield _finding(Severity.P1, "unsupported-identifier", text, f"{name} does not stand in the cited evidence.")
 
 
-def _related(text: str, carried: Sequence[Passage]) -> bool:
-    """A claim shares a content word with its quote, unless they are in different languages."""
-    lang = detect_lang(text)
-    same = [passage for passage in carried if detect_lang(passage.quote) == lang]
-    words = content_terms(text)
-    if not same or not words or (not HAN.search(text) and lang != "en"):
+def _stands(name: str, claim: str, evidence: str) -> bool:
+    """Whether the evidence, folded and in small letters, has this identifier, or its term under another name."""
+    if has_identifier(name, evidence):
         return True
-    return bool(words & frozenset().union(*(content_terms(f"{p.around}\n{p.quote}") for p in same))) or len(same) < len(
-        carried
-    )
+    names = (term.names("und") for term in load_glossary().find(claim))
+    spelled = name.casefold()
+    terms = (all_ for all_ in names if any(spelled in re.split(r"[\s-]", one.casefold()) for one in all_))
+    return any(other.casefold() in evidence for all_ in terms for other in all_)
+
+
+def has_identifier(name: str, text: str) -> bool:
+    """Whether `text`, folded and in small letters, has `name` or several of it (`GPUs`), and not merely something
+    longer that begins or ends like it."""
+    if name.endswith("s") and name[:-1].isupper() and has_identifier(name[:-1], text):
+        return True
+    joined = "_" in name or name.startswith("-")
+    before = r"(?<![A-Za-z0-9_])" if name[0].isalnum() else ""
+    after = r"(?![A-Za-z0-9_-])" if joined else r"s?(?![A-Za-z0-9_])"
+    return bool(re.search(before + re.escape(name.casefold()) + (after if name[-1].isalnum() else ""), text))

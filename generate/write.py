@@ -1,134 +1,194 @@
-"""A language model writes from fenced evidence; every claim is verified before anyone sees it."""
+"""A language model writes from fenced evidence; every sentence is verified before anyone sees it."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 
 from generate import prompts
 from generate.cite import Statement
-from generate.llm import LanguageModel, Message
+from generate.fence import LANGUAGES, defanged, nonce, one_line
+from generate.llm import BrokenOff, LanguageModel, Message, Meter
 from generate.passages import Passage, mint
-from generate.question import Question
-from generate.reply import Reply, parse, schema
-from generate.verify import Checked, check
+from generate.question import Question, content_terms
+from generate.reply import ClaimStream, Drafted, parse, schema
+from generate.verify import Checked, check, dangling, parted
 from kb.errors import GenerationFailed, Truncated
-from kb.types import Dropped, Hit
+from kb.text import fold
+from kb.types import Dropped, Hit, Severity
 
-_LANGUAGES = {"zh": "Chinese (简体中文)", "en": "English", "und": "the language of the question"}
-_PROMPT_TOKENS = 900  # instructions and question
-_SAFETY = 1.3  # the model's tokenizer may need more tokens than the embedder's, by which chunks are counted
+PROMPTS = ("answer", "question", "said", "findings", "repair")
+"""What is sent, for the recipe of what comes of it."""
 
+_TEMPLATE = 64  # tokens that a chat template adds
+_SAME = 0.5  # of a sentence's words: one that shares so many stands in its place
 
-@dataclass(frozen=True)
-class Written:
-    """Statements that passed every check, and the claims that did not."""
-
-    statements: tuple[Statement, ...]
-    dropped: tuple[Dropped, ...]
+Offered = Mapping[str, Passage]
+"""Evidence by the id under which the model sees it."""
 
 
-def write(llm: LanguageModel, question: Question, hits: Sequence[Hit]) -> Written:
-    """Ask the model, verify, ask once more with the findings, and drop what still does not hold.
-
-    A reply that is cut at the length limit is not asked for again: the evidence is split, and each half is asked about.
-
-    Raises:
-        GenerationFailed: if the endpoint fails, or its reply cannot be read even after one repair.
-        Truncated: if even half of the evidence makes the reply too long.
-    """
-    evidence = {passage.evidence_id: passage.value for passage in _evidence(hits, llm)}
-    try:
-        return _write(llm, question, evidence)
-    except Truncated:
-        if len(evidence) < 2:
-            raise
-        items = list(evidence.items())
-        middle = (len(items) + 1) // 2
-        halves = [_write(llm, question, dict(part)) for part in (items[:middle], items[middle:])]
-        return Written(
-            tuple(statement for half in halves for statement in half.statements),
-            tuple(dropped for half in halves for dropped in half.dropped),
-        )
+def offer(hits: Sequence[Hit], llm: LanguageModel, question: Question) -> Offered:
+    """The chunks that fit into the model's window, best first; at least one."""
+    evidence = {mint(hit.chunk.id): _whole(hit) for hit in hits}
+    asked = _message(question, {}, (), ())
+    room = llm.context_tokens - llm.max_tokens - llm.count_tokens(f"{asked.system}\n{asked.user}") - _TEMPLATE
+    if llm.count_tokens(_all_shown(evidence)) <= room:
+        return evidence
+    fitting: dict[str, Passage] = {}
+    for key, passage in evidence.items():
+        room -= llm.count_tokens(_shown(key, passage)) + 1
+        if room < 0 and fitting:
+            break
+        fitting[key] = passage
+    return fitting
 
 
-@dataclass(frozen=True)
-class _Offered:
-    evidence_id: str
-    value: Passage
+class Writer:
+    """Writes one answer. What fails a check is asked for once more, with the finding, then dropped and counted."""
+
+    def __init__(self, llm: LanguageModel, question: Question, evidence: Offered, meter: Meter) -> None:
+        self._llm = llm
+        self._question = question
+        self._evidence = evidence
+        self._meter = meter
+        self._said: dict[str, str] = {}
+        self._cut: GenerationFailed | None = None
+        self.dropped: list[Dropped] = []
+
+    def statements(self) -> Iterator[Statement]:
+        """Each as soon as it is verified; `dropped` is whole when they end.
+
+        Raises:
+            GenerationFailed: if the endpoint fails, or its reply cannot be read even after one repair, before any
+                sentence stands. Later, the rest of the answer is dropped.
+            Truncated: if even half of the evidence makes the reply too long.
+        """
+        failed = yield from self._asked(self._evidence)
+        if failed:
+            before = len(self._said)
+            again = yield from self._asked(self._evidence, failed)
+            later = [*list(self._said.values())[before:], *(one.text for one in again)]
+            failed = [*(one for one in failed if not any(_replaces(text, one.text) for text in later)), *again]
+        self.dropped += [_dropped(one) for one in failed]
+        if self._cut is not None and not self._said:
+            raise self._cut
+        if self._cut is not None:
+            self.dropped.append(Dropped(what="the rest of the answer", where="model", reason=self._cut.what))
+
+    def _asked(
+        self, evidence: Offered, failed: Sequence[Checked] = (), *, is_part: bool = False
+    ) -> Generator[Statement, None, list[Checked]]:
+        """Sentences that hold, as they come, and those that don't.
+
+        A reply that is cut at the length limit is not asked for again: the evidence is split, and each half is asked
+        about. One that broke off is taken up where it stands.
+        """
+        wrong: list[Checked] = []
+        try:
+            yield from self._verified(evidence, failed, wrong)
+        except (Truncated, BrokenOff) as error:
+            if is_part or (isinstance(error, Truncated) and len(evidence) < 2):
+                self._cut = error
+                return wrong
+            for part in _halves(evidence) if isinstance(error, Truncated) else (evidence,):
+                wrong += yield from self._asked(part, failed, is_part=True)
+        except GenerationFailed as error:
+            if not self._said:
+                raise
+            self._cut = error
+        return wrong
+
+    def _verified(self, evidence: Offered, failed: Sequence[Checked], wrong: list[Checked]) -> Iterator[Statement]:
+        is_gap = False
+        for claim in self._claims(evidence, failed):
+            for sentence in parted(claim):
+                checked = check(sentence, evidence, self._question.lang)
+                checked = dangling(checked) if is_gap else checked
+                is_gap = not checked.holds
+                key = fold(checked.text).text.casefold()
+                if checked.holds and checked.statement is not None:
+                    if key not in self._said:
+                        self._said[key] = checked.text
+                        self.dropped += _mended(checked)
+                        yield checked.statement
+                else:
+                    wrong.append(checked)
+
+    def _claims(self, evidence: Offered, failed: Sequence[Checked]) -> Iterator[Drafted]:
+        message = _message(self._question, evidence, list(self._said.values()), failed)
+        allowed = schema(list(evidence))
+        reply = ClaimStream()
+        with closing(self._llm.stream(message, schema=allowed, meter=self._meter)) as pieces:  # type: ignore[type-var]
+            for piece in pieces:
+                yield from reply.feed(piece)
+        try:
+            yield from reply.close()
+        except GenerationFailed as error:
+            request = prompts.load("repair").render(error=error.what, reply=reply.text)
+            repaired = self._llm.complete(
+                Message(message.system, request, message.nonce), schema=allowed, meter=self._meter
+            )
+            try:
+                yield from parse(repaired).claims
+            except GenerationFailed as again:
+                remedy = "Use a model that writes JSON, or one behind a server that enforces a schema"
+                raise GenerationFailed(again.what, remedy=remedy) from again
 
 
-def _evidence(hits: Sequence[Hit], llm: LanguageModel) -> Iterator[_Offered]:
-    """The chunks that fit into the model's window, best first, each under an opaque id."""
-    room = llm.context_tokens - llm.max_tokens - _PROMPT_TOKENS
-    for hit in hits:
-        room -= int(hit.chunk.tokens * _SAFETY) + 20
-        if room < 0:
-            return
-        yield _Offered(mint(hit.chunk.id), Passage(hit, 0, len(hit.chunk.text), "prose", hit.chunk.context))
-
-
-def _write(llm: LanguageModel, question: Question, evidence: Mapping[str, Passage]) -> Written:
-    first = _checked(_ask(llm, question, evidence), evidence)
-    if all(one.holds for one in first):
-        return _result(first)
-    second = _checked(_ask(llm, question, evidence, first), evidence)
-    return _result(max(second, first, key=lambda checks: sum(one.holds for one in checks)))
-
-
-def _checked(reply: Reply, evidence: Mapping[str, Passage]) -> list[Checked]:
-    return [check(claim, evidence) for claim in reply.claims]
-
-
-def _result(checks: Sequence[Checked]) -> Written:
-    statements = []
-    dropped = []
-    for one in checks:
-        if one.holds and one.statement is not None:
-            statements.append(one.statement)
-        dropped += [Dropped(what=finding.place, where=finding.rule, reason=finding.hint) for finding in one.findings]
-    return Written(tuple(statements), tuple(dropped))
-
-
-def _ask(
-    llm: LanguageModel, question: Question, evidence: Mapping[str, Passage], failed: Sequence[Checked] = ()
-) -> Reply:
-    nonce = secrets.token_hex(8)
-    findings = "\n".join(f"- {finding.rule}: {finding.hint}" for one in failed for finding in one.findings)
-    message = Message(
-        system=prompts.load("answer").render(nonce=nonce, language=_LANGUAGES[question.lang]),
+def _message(question: Question, evidence: Offered, said: Sequence[str], failed: Sequence[Checked]) -> Message:
+    mark = nonce()
+    sentences = "\n".join(f"- {text}" for text in said)
+    findings = "\n".join(
+        f"- “{one.text}” {finding.rule}: {finding.hint}"
+        for one in failed
+        for finding in one.findings
+        if finding.severity is not Severity.P3
+    )
+    return Message(
+        system=prompts.load("answer").render(nonce=mark, language=LANGUAGES[question.lang]),
         user=prompts.load("question").render(
-            nonce=nonce,
-            evidence="\n\n".join(_shown(key, passage) for key, passage in evidence.items()),
-            question=question.text,
+            nonce=mark,
+            evidence=_all_shown(evidence),
+            question=one_line(question.text),
+            said=prompts.load("said").render(sentences=sentences) if said else "",
             findings=prompts.load("findings").render(findings=findings) if findings else "",
         ),
+        nonce=mark,
     )
-    text = llm.complete(message, schema=schema(list(evidence)))
-    try:
-        return parse(text)
-    except GenerationFailed as error:
-        return _repaired(llm, message.system, text, error, evidence)
 
 
-def _repaired(
-    llm: LanguageModel, system: str, text: str, error: GenerationFailed, evidence: Mapping[str, Passage]
-) -> Reply:
-    request = prompts.load("repair").render(error=error.what, reply=text)
-    try:
-        return parse(llm.complete(Message(system, request), schema=schema(list(evidence))))
-    except Truncated:
-        raise
-    except GenerationFailed as again:
-        raise GenerationFailed(
-            again.what, remedy="Use a model that writes JSON, or one behind a server that enforces a schema"
-        ) from again
+def _whole(hit: Hit) -> Passage:
+    return Passage(hit, 0, len(hit.chunk.text), "prose", hit.chunk.context)
+
+
+def _all_shown(evidence: Offered) -> str:
+    return "\n\n".join(_shown(key, passage) for key, passage in evidence.items())
 
 
 def _shown(key: str, passage: Passage) -> str:
     source = passage.hit.source
-    version = f", version {source.version}" if source.version else ""
+    version = f", version {one_line(source.version)}" if source.version else ""
     dated = f", {source.date}" if source.date else ""
-    context = f"\n({passage.around})" if passage.around else ""
-    return f"[{key}] {source.title}{version}{dated}, {passage.locator}{context}\n{passage.quote}"
+    context = f"\n({one_line(passage.around)})" if passage.around else ""
+    place = one_line(str(passage.locator))
+    return f"[{key}] {one_line(source.title)}{version}{dated}, {place}{context}\n{defanged(passage.quote)}"
+
+
+def _halves(evidence: Offered) -> tuple[Offered, Offered]:
+    items = list(evidence.items())
+    middle = (len(items) + 1) // 2
+    return dict(items[:middle]), dict(items[middle:])
+
+
+def _replaces(text: str, other: str) -> bool:
+    words, others = content_terms(text), content_terms(other)
+    return len(words & others) >= _SAME * min(len(words), len(others))
+
+
+def _dropped(one: Checked) -> Dropped:
+    grave = [finding for finding in one.findings if finding.severity is not Severity.P3]
+    return Dropped(what=one.text, where=grave[0].rule, reason=" ".join(dict.fromkeys(f.hint for f in grave)))
+
+
+def _mended(one: Checked) -> list[Dropped]:
+    return [Dropped(what=finding.place, where=finding.rule, reason=finding.hint) for finding in one.findings]

@@ -10,9 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from generate.llm import Message
+from generate.llm import Message, Meter, safe_count
 from ingest.parsed import Block
-from kb.types import Dropped, Lang, Role, Time
+from kb.types import Dropped, Lang, Role, Time, Usage
+
+Written = str | Callable[[Message], str]
+Scripted = Written | Exception | tuple[Written, Exception]
 
 
 class FakeEmbedder:
@@ -80,19 +83,46 @@ class FakeRecogniser:
 
 
 class ScriptedModel:
-    """A language model that replies from a script: texts, errors to raise, or functions of the message."""
+    """A language model that replies from a script: texts, errors to raise, or functions of the message.
+
+    A tuple of a text and an error is a reply that ends early; `pieces` is how many characters come at once.
+    """
 
     fingerprint = "scripted/1"
     context_tokens = 8192
     max_tokens = 512
 
-    def __init__(self, *replies: str | Exception | Callable[[Message], str]) -> None:
+    def __init__(self, *replies: Scripted, pieces: int = 16) -> None:
         self.replies = list(replies)
         self.messages: list[Message] = []
+        self.pieces = pieces
+        self.closed = 0
 
-    def complete(self, message: Message, *, schema: Mapping[str, object] | None = None) -> str:
+    def count_tokens(self, text: str) -> int:
+        return safe_count(text)
+
+    def stream(
+        self, message: Message, *, schema: Mapping[str, object] | None = None, meter: Meter | None = None
+    ) -> Iterator[str]:
         self.messages.append(message)
         reply = self.replies.pop(0)
         if isinstance(reply, Exception):
             raise reply
-        return reply if isinstance(reply, str) else reply(message)
+        text, error = reply if isinstance(reply, tuple) else (reply, None)
+        text = text if isinstance(text, str) else text(message)
+        try:
+            for at in range(0, len(text), self.pieces):
+                if meter is not None:
+                    meter.check()
+                yield text[at : at + self.pieces]
+        finally:
+            self.closed += 1
+        if error is not None:
+            raise error
+        if meter is not None:
+            meter.add(Usage(calls=1, prompt_tokens=len(message.user), completion_tokens=len(text)))
+
+    def complete(
+        self, message: Message, *, schema: Mapping[str, object] | None = None, meter: Meter | None = None
+    ) -> str:
+        return "".join(self.stream(message, schema=schema, meter=meter))

@@ -205,7 +205,7 @@ def test_part2_13_nothing_left_is_a_refusal(search: Searcher, text: str) -> None
 
 
 def test_one_repair_of_a_reply_that_is_no_json(search: Searcher) -> None:
-    model = ScriptedModel("The key is a tuple.", lambda _: reply(GOOD)(model.messages[0]))
+    model: ScriptedModel = ScriptedModel("The key is a tuple.", lambda _: reply(GOOD)(model.messages[0]))
     assert Answerer(search.search, llm=model).ask(KEY).refused is None
     with pytest.raises(GenerationFailed, match=r"not the JSON.*Use a model"):
         Answerer(search.search, llm=ScriptedModel("no", "still no")).ask(KEY)
@@ -222,7 +222,7 @@ def test_p37_a_truncated_reply_splits_the_work(search: Searcher) -> None:
 
 def test_the_evidence_fits_the_models_window(search: Searcher) -> None:
     model = ScriptedModel('{"claims": []}', '{"claims": []}')
-    model.context_tokens = 1600
+    model.context_tokens = 1300
     Answerer(search.search, llm=model).ask(KEY)
     assert len(re.findall(r"^\[e\w{7}\]", model.messages[0].user, re.M)) == 1
 

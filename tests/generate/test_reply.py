@@ -3,8 +3,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from generate.reply import parse, schema
+from generate.reply import ClaimStream, Drafted, parse, schema
 from kb.errors import GenerationFailed
 
 CLAIM = '{"text": "A.", "support": [{"id": "e1", "quote": "a"}]}'
@@ -15,7 +17,7 @@ CLAIM = '{"text": "A.", "support": [{"id": "e1", "quote": "a"}]}'
     [
         f'{{"claims": [{CLAIM}]}}',
         f'```json\n{{"claims": [{CLAIM}]}}\n```',
-        f'<think>[1] {{hm}}</think>\n{{"claims": [{CLAIM}]}}',
+        f'hm {{"claims": []}}\n</think>\n{{"claims": [{CLAIM}]}}',
         f'Here you are: {{"claims": [{CLAIM},]}} Bye.',
         f"[{CLAIM}]",
     ],
@@ -23,6 +25,11 @@ CLAIM = '{"text": "A.", "support": [{"id": "e1", "quote": "a"}]}'
 def test_a_reply_is_read_whatever_stands_around_it(text: str) -> None:
     (claim,) = parse(text).claims
     assert (claim.text, claim.support[0].id) == ("A.", "e1")
+
+
+def test_a_comma_inside_a_quote_stays() -> None:
+    claim = json.dumps({"text": "A.", "support": [{"id": "e1", "quote": '{"a": 1, }'}]})
+    assert parse(f'{{"claims": [{claim}]}}').claims[0].support[0].quote == '{"a": 1, }'
 
 
 @pytest.mark.parametrize("text", ["", "I do not know.", '{"claims": [{"text": ', '{"claims": [{"txt": "A"}]}'])
@@ -33,3 +40,61 @@ def test_what_is_no_reply_is_an_error(text: str) -> None:
 
 def test_the_schema_allows_the_given_ids_only() -> None:
     assert '"enum": ["e1", "e2"]' in json.dumps(schema(["e1", "e2"]))
+
+
+# --- while it is being written ----------------------------------------------------------------------------------
+
+
+def read(text: str, cuts: set[int]) -> tuple[list[Drafted], list[Drafted]]:
+    """Claims that came while `text` was written, cut at `cuts`, and those that came at its end."""
+    stream, early, start = ClaimStream(), [], 0
+    for end in [*sorted(cut for cut in cuts if cut < len(text)), len(text)]:
+        early += stream.feed(text[start:end])
+        start = end
+    return early, stream.close()
+
+
+def test_a_claim_is_given_with_its_last_brace() -> None:
+    stream = ClaimStream()
+    assert stream.feed(f'{{"claims": [{CLAIM[:-1]}') == []
+    assert [claim.text for claim in stream.feed("}")] == ["A."]
+    assert stream.feed(f", {CLAIM}]}}") != []
+    assert stream.close() == []
+
+
+claims = st.lists(
+    st.builds(
+        lambda text, quote: {"text": text, "support": [{"id": "e1", "quote": quote}]},
+        st.text(alphabet='ab{}[]",\\\n中 \u2028', max_size=12),
+        st.text(alphabet='ab{}[]",\\\n中 \u2028', max_size=12),
+    ),
+    max_size=4,
+)
+
+
+@given(claims, st.booleans(), st.booleans(), st.sets(st.integers(0, 400), max_size=8))
+def test_p46_a_reply_cut_anywhere_gives_the_same_claims(
+    written: list[dict[str, object]], is_fenced: bool, is_list: bool, cuts: set[int]
+) -> None:
+    text = json.dumps(written if is_list else {"claims": written}, ensure_ascii=False)
+    early, late = read(f"```json\n{text}\n```" if is_fenced else text, cuts)
+    assert [claim.model_dump(mode="json") for claim in early] == written
+    assert late == []
+
+
+def test_a_reply_that_begins_with_something_else_is_read_at_its_end() -> None:
+    early, late = read(f'I think {{"claims": [{CLAIM}]}}, no.</think>{{"claims": [{CLAIM}, {CLAIM}]}}', set())
+    assert early == []
+    assert len(late) == 2
+
+
+def test_lists_beside_the_claims_are_no_claims() -> None:
+    early, late = read(f'{{"rejected": [{CLAIM}], "claims": []}}', set())
+    assert early == late == []
+
+
+def test_claims_before_the_fault_were_given() -> None:
+    stream = ClaimStream()
+    assert len(stream.feed(f'{{"claims": [{CLAIM}, {{"txt": "B"}}, {CLAIM}]}}')) == 1
+    with pytest.raises(GenerationFailed):
+        stream.close()
