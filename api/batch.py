@@ -56,7 +56,7 @@ class Batch:
         self._embed = embed
         self._transcriber = transcriber
         self._remember_talk = remember_talk
-        self._gone: dict[tuple[str, str], SourceEntry] = {}  # by content and suffix
+        self._gone: defaultdict[tuple[str, str], list[SourceEntry]] = defaultdict(list)  # by content and suffix
         self.met: set[str] = set()  # ids of the sources whose files `add` has seen
 
     def add(self, paths: Sequence[Path], on_progress: OnProgress, gone: Sequence[SourceEntry] = ()) -> Iterator[Change]:
@@ -68,7 +68,8 @@ class Batch:
         Raises:
             IndexMismatch, LibraryBusy, StorageFailed: what is wrong with the library is wrong for every file.
         """
-        self._gone = {(entry.source.sha256, path_of(entry.source.uri).suffix): entry for entry in gone}
+        for entry in gone:
+            self._gone[entry.source.sha256, path_of(entry.source.uri).suffix].append(entry)
         found = list(discover(paths))
         files = [item for item in found if isinstance(item, Path)]
         written = False
@@ -98,9 +99,9 @@ class Batch:
             recipe = self._recipe(path, source.kind if source else None, talk)
             if self._library.is_current(key.id, key.sha256, recipe):
                 return Change(path=_shown(path), outcome=Outcome.UNCHANGED, source_id=key.id)
-            old = self._gone.get((key.sha256, path.suffix))
-            if old and old.source.id not in self.met and self._library.is_current(old.source.id, key.sha256, recipe):
-                return self._rename(old, path, key, recipe)
+            for old in self._gone[key.sha256, path.suffix]:
+                if old.source.id not in self.met and self._library.is_current(old.source.id, key.sha256, recipe):
+                    return self._rename(old, path, key, recipe)
             return self._read(path, source, talk, recipe, report)
         except (LibraryBusy, IndexMismatch, StorageFailed):
             raise
@@ -182,7 +183,7 @@ class Batch:
         chunks = self._split(document.model_copy(update={"source": same_title}))
         self._library.replace(document, chunks, self._embed, recipe=recipe)
         self._library.remove(old.source.id)
-        del self._gone[key.sha256, path.suffix]
+        self._gone[key.sha256, path.suffix].remove(old)
         return Change(
             path=_shown(path),
             outcome=Outcome.RENAMED,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from api.base import OnProgress
     from kb.types import Change, Progress
 
-_OUTCOME_STYLES = {"added": "green", "updated": "green", "removed": "yellow", "failed": "bold red"}
+_OUTCOME_STYLES = {"added": "green", "updated": "green", "renamed": "green", "removed": "yellow", "failed": "bold red"}
 
 
 def show_change(change: Change) -> None:
@@ -29,6 +29,8 @@ def show_change(change: Change) -> None:
     if outcome in ("added", "updated"):
         told = f"{change.segments} segments, {change.chunks} chunks"
         told += f", {len(change.dropped)} warnings" if change.dropped else ""
+    if change.previous:
+        told = f"was {Path(change.previous).name}"
     path = os.path.relpath(change.path) if Path(change.path).is_relative_to(Path.cwd()) else change.path
     path = visible(path.replace("\n", "\x00"))  # a name stays on its line
     line = Text.assemble((f"{outcome:<9}", _OUTCOME_STYLES.get(outcome, "")), f" {path}  ", (visible(told), "dim"))

@@ -84,6 +84,8 @@ class _Walk:
     def _reason_to_leave(self, path: Path, rules: tuple[tuple[Path, GitIgnoreSpec], ...]) -> str | None:
         if path.name.startswith("."):
             return "hidden"
+        if path.name.startswith("~$"):
+            return "an office program's mark that the file is open"
         if _ignored(path, rules):
             return f"listed in {IGNORE_FILE}"
         try:
@@ -136,3 +138,19 @@ def _ignored(path: Path, rules: tuple[tuple[Path, GitIgnoreSpec], ...]) -> bool:
 
 def _dropped(path: Path, reason: str) -> Dropped:
     return Dropped(what=printable(path.name), where=printable(str(path)), reason=reason)
+
+
+def is_ignored(path: Path, root: Path) -> bool:
+    """Whether a `.kbignore` in `root` or between it and `path` lists `path` or a folder above it."""
+    rules: tuple[tuple[Path, GitIgnoreSpec], ...] = ()
+    folder = root
+    for part in path.relative_to(root).parts:
+        try:
+            lines = (folder / IGNORE_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            lines = []
+        rules = (*rules, (folder, _rules(lines)[0]))
+        folder = folder / part
+        if _ignored(folder, rules):
+            return True
+    return False

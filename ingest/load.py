@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import stat
+import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable
-from datetime import date as Date  # noqa: N812
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
+from ingest.describe import SourceKey, describe
 from ingest.parsed import Block, Parsed, Reader, Reading
 from kb.errors import KBError, LimitExceeded, UnreadableSource, UnsupportedSource
 from kb.text import detect_lang, printable, stable_id
-from kb.types import Document, Kind, Lang, Segment, Source, Time
+from kb.types import Document, Kind, Segment
 
 
 def _media() -> Reader:
@@ -55,12 +55,7 @@ READERS: dict[str, Callable[[], Reader]] = {
 }
 
 
-class SourceKey(NamedTuple):
-    """What tells a source apart (`id`, made from its `uri`) and its content (`sha256`, in hexadecimal)."""
-
-    id: str
-    uri: str
-    sha256: str
+_SETTLED_NS = 2_000_000_000  # file systems keep times to two seconds, at worst
 
 
 def source_of(path: Path) -> SourceKey:
@@ -73,17 +68,25 @@ def source_of(path: Path) -> SourceKey:
     """
     where = printable(str(path))
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
             enter(path)
-        if not stat.S_ISREG(mode):
+        if not stat.S_ISREG(status.st_mode):
             raise UnreadableSource("this is no file", where=where, remedy="Name a file, or a folder of files")
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        # A file that was written a moment ago may change again without a new stamp.
+        is_settled = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_NS
+        digest = (_digest if is_settled else _digest.__wrapped__)(path, stamp)
         uri = Path(unicodedata.normalize("NFC", str(path.resolve()))).as_uri()
     except OSError as error:
         raise _inaccessible(error, where) from error
     return SourceKey(stable_id(uri), uri, digest)
+
+
+@lru_cache(maxsize=100_000)
+def _digest(path: Path, stamp: tuple[int, ...]) -> str:  # noqa: ARG001  the key under which a digest is remembered
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def enter(folder: Path) -> None:
@@ -124,7 +127,7 @@ def load(path: Path, reading: Reading) -> Document:
             remedy="Check that it opens and has content",
         )
     segments = tuple(_segment(key.id, order, block) for order, block in enumerate(parsed.blocks))
-    source = _describe(path, key, parsed, reading, segments)
+    source = describe(path, key, KINDS[suffix], parsed, reading.talk, segments)
     return Document(source=source, segments=segments, dropped=parsed.dropped, pages=parsed.pages)
 
 
@@ -183,57 +186,3 @@ def _segment(source_id: str, order: int, block: Block) -> Segment:
         confidence=block.confidence,
         original=block.original,
     )
-
-
-# --- what the file, its talk and its path say about it ------------------------------------------------------------
-
-
-def _describe(path: Path, key: SourceKey, parsed: Parsed, reading: Reading, segments: tuple[Segment, ...]) -> Source:
-    talk = reading.talk
-    timed = any(isinstance(segment.locator, Time) for segment in segments)
-    return Source(
-        id=key.id,
-        kind=KINDS[path.suffix.lower()],
-        uri=key.uri,
-        sha256=key.sha256,
-        title=parsed.title or (talk.title if talk else "") or _title(path),
-        lang=parsed.lang or _main_lang(segments) or (talk.lang if talk else "und"),
-        talk=talk.id if talk else None,
-        date=parsed.date or (talk.date if talk else None) or _date(path),
-        version=parsed.version or (talk.version if talk else None) or _version(path),
-        # The published video shows what is said; its address says nothing of a page in a deck.
-        url=parsed.url or (talk.url if talk and timed else None),
-        licence=parsed.licence,
-    )
-
-
-def _title(path: Path) -> str:
-    return printable(unicodedata.normalize("NFC", path.stem))
-
-
-def _main_lang(segments: tuple[Segment, ...]) -> Lang | None:
-    weights: Counter[Lang] = Counter()
-    for segment in segments:
-        weights[segment.lang] += len(segment.text)
-    del weights["und"]
-    return weights.most_common(1)[0][0] if weights else None
-
-
-_VERSION = re.compile(r"(?:^|[_\-\s])v(\d+\.\d+(?:\.\d+)?)(?=$|[_\-\s])|[_\-\s](\d+\.\d+\.\d+)(?=$|[_\-\s])", re.ASCII)
-_DATE = re.compile(r"(?<!\d)(20\d\d-[01]\d-[0-3]\d)(?!\d)", re.ASCII)
-
-
-def _version(path: Path) -> str | None:
-    """The version in the name of the nearest folder that has one: `docs_0.33.0`, `v0.33.0`."""
-    found = next((hit for folder in path.absolute().parents if (hit := _VERSION.search(folder.name))), None)
-    return (found[1] or found[2]) if found else None
-
-
-def _date(path: Path) -> Date | None:
-    for name in (path.stem, *(folder.name for folder in path.absolute().parents)):
-        for found in _DATE.findall(name):
-            try:
-                return Date.fromisoformat(found)
-            except ValueError:
-                continue
-    return None
