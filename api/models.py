@@ -98,6 +98,7 @@ def open_models(settings: Settings) -> Models:
         UnsafeSettings: if an endpoint is set without the name of a model there.
     """
     from index.embed import open_cross_embedder, open_embedder
+    from ingest.isolated import IsolatedTranscriber
     from ingest.whisper import WhisperTranscriber
 
     remembered = settings.home / "cache" / "embeddings.db"
@@ -105,7 +106,7 @@ def open_models(settings: Settings) -> Models:
         settings,
         embedder=open_embedder(settings, remembered),
         cross=open_cross_embedder(settings, remembered),
-        transcriber=WhisperTranscriber(settings),
+        transcriber=IsolatedTranscriber(WhisperTranscriber(settings), settings),
     )
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.clean import clean
-from ingest.parsed import Block, Parsed, Reading
-from kb.errors import MissingDependency, UnreadableSource
+from ingest.merging import captions_of, known, merged
+from ingest.parsed import Block, Parsed, Reading, Recording
+from kb.errors import KBError, MissingDependency, UnreadableSource
 from kb.glossary import load_glossary
 from kb.text import printable
 from kb.types import Dropped, Lang, Time
@@ -37,7 +38,7 @@ _OPTIONS = {
 
 
 def read(path: Path, reading: Reading) -> Parsed:
-    """Transcribe a recording.
+    """Transcribe a recording; where it has captions, only what they leave out.
 
     Raises:
         MissingDependency: if there is no transcriber.
@@ -48,20 +49,36 @@ def read(path: Path, reading: Reading) -> Parsed:
             "no speech recognition for recordings", remedy="Install the extra `weights`, or name a KB_SPEECH_MODEL"
         )
     duration_ms(path)
+    captions, notes = _captions(path, reading)
     lang = reading.talk.lang if reading.talk and reading.talk.lang != "und" else None
-    hotwords = _hotwords(lang)
-    heard = reading.transcriber.transcribe(path, lang=lang, hotwords=hotwords, on_progress=reading.on_progress)
-    items = list(clean(heard, hotwords))
-    blocks = tuple(item for item in items if isinstance(item, Block))
-    dropped = tuple(item for item in items if isinstance(item, Dropped))
-    if not blocks:
-        reasons = "; ".join(dict.fromkeys(item.reason for item in dropped))
+    recording = Recording(path, lang, _hotwords(lang), known(captions) if captions else ())
+    pieces = reading.transcriber.transcribe(recording, reading.on_progress)
+    items = list(clean((item for piece in pieces for item in piece.items), recording.hotwords))
+    heard = Parsed(
+        blocks=tuple(item for item in items if isinstance(item, Block)),
+        dropped=(*notes, *(item for item in items if isinstance(item, Dropped))),
+    )
+    parsed = merged(captions, heard) if captions else heard
+    if not parsed.blocks:
+        reasons = "; ".join(dict.fromkeys(item.reason for item in parsed.dropped))
         raise UnreadableSource(
             "no speech was heard" + (f" ({reasons})" if reasons else ""),
             where=printable(str(path)),
             remedy="Check that the recording has sound",
         )
-    return Parsed(blocks=blocks, dropped=dropped)
+    return parsed
+
+
+def _captions(path: Path, reading: Reading) -> tuple[Parsed | None, tuple[Dropped, ...]]:
+    """What the captions of a recording say; where they cannot be read, it is heard instead."""
+    from ingest import captions
+
+    if (file := captions_of(path)) is None:
+        return None, ()
+    try:
+        return captions.read(file, reading), ()
+    except KBError as error:
+        return None, (Dropped(what="captions", where=printable(file.name), reason=error.what),)
 
 
 def _hotwords(lang: Lang | None) -> tuple[str, ...]:

@@ -40,6 +40,29 @@ class Parsed:
     pages: int = 0
 
 
+@dataclass(frozen=True)
+class Recording:
+    """What a transcriber is to hear.
+
+    `lang` is that of all of it; None to tell it from the sound, stretch by stretch. `hotwords` are names to expect.
+    What lies before `start_ms`, or in one of the stretches of `known`, is not heard: its words are there already.
+    """
+
+    path: Path
+    lang: Lang | None = None
+    hotwords: tuple[str, ...] = ()
+    known: tuple[Time, ...] = ()
+    start_ms: int = 0
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some minutes of a transcript, up to a moment at which nobody speaks: `Recording.start_ms` of the next piece."""
+
+    end_ms: int
+    items: tuple[Block | Dropped, ...]
+
+
 class Transcriber(Protocol):
     """Turns speech into timed text. One instance serves many files and loads its model once."""
 
@@ -48,10 +71,11 @@ class Transcriber(Protocol):
         """Names model and settings: the same fingerprint gives the same text."""
         ...
 
-    def transcribe(
-        self, path: Path, *, lang: Lang | None, hotwords: tuple[str, ...], on_progress: Callable[[float], None]
-    ) -> Iterator[Block | Dropped]:
-        """Sentences in order, with `Time` locators on the clock of the file; what was rejected, with its reason."""
+    def transcribe(self, recording: Recording, on_progress: Callable[[float], None]) -> Iterator[Piece]:
+        """Sentences in order, with `Time` locators on the clock of the file; what was rejected, with its reason.
+
+        `on_progress` gets the share of the recording that was heard, from 0 to 1.
+        """
         ...
 
 

@@ -4,45 +4,57 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ingest.media import RATE, Samples, duration_ms, samples
-from ingest.parsed import Block
+from ingest.doubt import OPENING, words_of
+from ingest.media import RATE, Samples, duration_ms
+from ingest.parsed import Piece, Recording
 from ingest.speech import Word, to_blocks
-from ingest.windows import Region, Window, packed, speech_in
+from ingest.stretches import stretches
+from ingest.windows import Window
 from kb.errors import MissingDependency
 from kb.settings import Settings
 from kb.text import HAN
-from kb.types import Dropped, Lang, Time
+from kb.types import Dropped
 from kb.weights import whisper_folder
 
 if TYPE_CHECKING:
-    from faster_whisper import WhisperModel
+    from faster_whisper import BatchedInferencePipeline, WhisperModel
     from faster_whisper.transcribe import Segment
 
-_STRETCH = 300 * RATE  # searched for speech at once; bounds memory for recordings of any length
-_ADRIFT = 600  # milliseconds by which a first word stands too far from its second
-_TELLING = 3 * RATE  # shorter speech does not tell its language
+_BATCH = 4  # windows that are heard at once, of each worker
 _SURE = 0.5  # probability below which a language is not known
 _TAIL = 0.7  # seconds at the end of a window that are not heard once more
-# A list of terms alone teaches Whisper to write without punctuation; a sentence behind it restores the manner, and
-# Simplified script.
-_OPENING = {"zh": "以下是普通话的句子。", "en": "The following is a talk, in English."}
-_GATES = "gates/1"  # part of the fingerprint: change it with anything that changes the text
+_LOOPING, _LOST = 2.4, -1.0  # compression ratio above, mean log probability below which a window is heard once more
+_GATES = "gates/2"  # part of the fingerprint: change it with anything that changes the text
+
+
+class _Heard(NamedTuple):
+    """A window with its segments; their times count from `offset` seconds before the window."""
+
+    window: Window
+    segments: tuple[Segment, ...]
+    offset: float
 
 
 class WhisperTranscriber:
-    """A `Transcriber`. The model is built at the first recording and serves all that follow."""
+    """A `Transcriber`. The model is built at the first recording and serves all that follow.
 
-    def __init__(self, settings: Settings) -> None:
+    Args:
+        workers: batches that are heard side by side, with as many threads in all. One is best for short recordings;
+            a worker for each core is best for long ones, where batches never run out.
+    """
+
+    def __init__(self, settings: Settings, *, workers: int = 1) -> None:
         self._settings = settings
+        self._workers = workers
         self._lock = threading.Lock()
         self._built: WhisperModel | None = None
 
@@ -52,30 +64,28 @@ class WhisperTranscriber:
         name = whisper_folder(self._settings.cache).name if speech.model == "packaged" else speech.model
         return f"faster-whisper/{version('faster-whisper')} {name} {speech.compute_type} {speech.beam_size} {_GATES}"
 
-    def transcribe(
-        self, path: Path, *, lang: Lang | None, hotwords: tuple[str, ...], on_progress: Callable[[float], None]
-    ) -> Iterator[Block | Dropped]:
+    def transcribe(self, recording: Recording, on_progress: Callable[[float], None]) -> Iterator[Piece]:
         """See `Transcriber`. Sound without speech costs no call of the model.
 
         Raises:
             MissingDependency: if the model cannot be loaded.
             UnreadableSource: if the recording cannot be decoded.
         """
-        duration = duration_ms(path)
-        words: list[Word] = []
-        for item in self._windows(path, lang):
-            if isinstance(item, Dropped):
-                yield item
-                continue
-            for heard in self._hear(item, hotwords):
-                if isinstance(heard, Dropped):
-                    yield heard
-                else:
-                    words.append(heard)
+        duration = duration_ms(recording.path)
+
+        def reached(sample: int) -> None:
             if duration:
-                on_progress(min(1.0, item.regions[-1].end / RATE * 1000 / duration))
-        yield from to_blocks(words)
-        on_progress(1.0)
+                on_progress(min(1.0, sample * 1000 / RATE / duration))
+
+        for stretch in stretches(recording, self._language):
+            words: list[Word] = []
+            dropped = list(stretch.dropped)
+            for heard in self._hear(stretch.windows, recording.hotwords):
+                for item in _items(heard):
+                    (dropped if isinstance(item, Dropped) else words).append(item)  # type: ignore[arg-type]
+                reached(heard.window.regions[-1].end)
+            yield Piece(stretch.end * 1000 // RATE, (*dropped, *to_blocks(words)))
+            reached(stretch.end)
 
     def _model(self) -> WhisperModel:
         with self._lock:
@@ -88,12 +98,14 @@ class WhisperTranscriber:
 
         speech = self._settings.speech
         packaged = speech.model == "packaged"
+        threads = self._settings.threads or os.cpu_count() or 1
         try:
             return WhisperModel(
                 str(whisper_folder(self._settings.cache)) if packaged else speech.model,
                 device=speech.device,
                 compute_type=speech.compute_type,
-                cpu_threads=self._settings.threads or os.cpu_count() or 1,
+                cpu_threads=max(1, threads // self._workers),
+                num_workers=self._workers,
                 local_files_only=packaged,
             )
         except (OSError, RuntimeError, ValueError) as error:
@@ -101,43 +113,6 @@ class WhisperTranscriber:
                 f"the speech model {speech.model!r} cannot be loaded: {error}",
                 remedy="Set KB_SPEECH_MODEL to `packaged` or to a folder with a faster-whisper model",
             ) from error
-
-    # --- from sound to windows ---------------------------------------------------------------------------------
-
-    def _windows(self, path: Path, lang: Lang | None) -> Iterator[Window | Dropped]:
-        """Stretch by stretch; speech at the end of a stretch waits for the next one."""
-        offset, held = 0, np.zeros(0, dtype=np.float32)
-        pieces: list[Samples] = []
-        for piece in samples(path):
-            if isinstance(piece, Dropped):
-                yield piece
-                continue
-            pieces.append(piece)
-            if sum(map(len, pieces)) + len(held) < _STRETCH:
-                continue
-            sound = np.concatenate([held, *pieces])
-            regions = speech_in(sound)
-            rest = regions.pop().start if regions and regions[-1].end > len(sound) - RATE else len(sound)
-            yield from packed(sound, self._in_languages(sound, regions, lang), offset)
-            offset, held, pieces = offset + rest, sound[rest:], []
-        sound = np.concatenate([held, *pieces])
-        yield from packed(sound, self._in_languages(sound, speech_in(sound), lang), offset)
-
-    def _in_languages(self, sound: Samples, regions: list[Region], lang: Lang | None) -> list[Region]:
-        """Regions with their languages, each by itself: one language for all loses what is said in the other
-        (SYSTRAN/faster-whisper issue 918). Too short a region takes that of its neighbour."""
-        if not regions:
-            return []
-        if lang:
-            return [replace(region, language=lang) for region in regions]
-        heard = [region for region in regions if len(region) >= _TELLING] or [max(regions, key=len)]
-        spoken = {region: self._language(sound[region.start : region.end]) for region in heard}
-        language, sure = spoken[heard[0]]
-        result = []
-        for region in regions:
-            language, sure = spoken.get(region, (language, sure))
-            result.append(replace(region, language=language, sure=sure))
-        return result
 
     def _language(self, sound: Samples) -> tuple[str, bool]:
         """The language of some sound, and whether it is known. An unclear one is heard as Chinese or English."""
@@ -150,65 +125,86 @@ class WhisperTranscriber:
         ours: dict[str, float] = {name: share for name, share in ranked if name in ("zh", "en")}
         return max(ours, key=lambda name: ours[name]), False
 
-    # --- from windows to words ---------------------------------------------------------------------------------
+    # --- from windows to segments ------------------------------------------------------------------------------
 
-    def _hear(self, window: Window, hotwords: tuple[str, ...]) -> Iterator[Word | Dropped]:
+    def _hear(self, windows: Sequence[Window], hotwords: tuple[str, ...]) -> Iterator[_Heard]:
+        """The windows in their order, batches of one language side by side."""
+        if not windows:
+            return
+        from faster_whisper import BatchedInferencePipeline
+
+        model, batches = self._model(), list(_batches(windows, self._workers))
+        with ThreadPoolExecutor(self._workers) as pool:
+            # One pipeline a batch: it keeps where the last word ended.
+            work = (pool.submit(self._batch, BatchedInferencePipeline(model), batch, hotwords) for batch in batches)
+            for future in list(work):
+                for heard in future.result():
+                    doubtful = any(
+                        each.compression_ratio > _LOOPING or each.avg_logprob < _LOST for each in heard.segments
+                    )
+                    yield self._again(heard.window, hotwords) if doubtful else heard
+
+    def _batch(
+        self, pipeline: BatchedInferencePipeline, windows: Sequence[Window], hotwords: tuple[str, ...]
+    ) -> list[_Heard]:
+        lengths = [len(window.sound) / RATE for window in windows]
+        starts = [sum(lengths[:number]) for number in range(len(lengths))]
+        segments, _ = pipeline.transcribe(
+            np.concatenate([window.sound for window in windows]),
+            clip_timestamps=[
+                {"start": start, "end": start + length} for start, length in zip(starts, lengths, strict=True)
+            ],
+            batch_size=len(windows),
+            without_timestamps=False,
+            **self._options(windows[0].regions[0].language, hotwords),
+        )
+        found = list(segments)
+        # A segment names its clip by the frame at which the clip begins, a hundred of them a second.
+        return [
+            _Heard(window, tuple(each for each in found if each.seek == int(start * 100)), start)
+            for window, start in zip(windows, starts, strict=True)
+        ]
+
+    def _again(self, window: Window, hotwords: tuple[str, ...]) -> _Heard:
+        """A window alone, and where that fails, too, with other choices of words than the likeliest ones."""
         import ctranslate2
 
+        ctranslate2.set_random_seed(0)  # the same sound shall give the same text
         language = window.regions[0].language
-        expected = [word for word in hotwords if language == "zh" or not HAN.search(word)]
-        ctranslate2.set_random_seed(0)  # fallback temperatures sample: the same sound shall give the same text
         segments, _ = self._model().transcribe(
             window.sound,
-            language=language,
-            beam_size=self._settings.speech.beam_size,
             temperature=[0.0, 0.2, 0.6],
             condition_on_previous_text=False,
-            initial_prompt=_OPENING.get(language),
-            hotwords=", ".join(expected) or None,
-            word_timestamps=True,
+            **self._options(language, hotwords),
         )
-        length = len(window.sound) / RATE
+        kept: list[Segment] = []
         for segment in segments:
-            yield from _words(segment, window)
+            kept.append(segment)
             # What is left is the margin of the voice detector. Whisper would hear it alone, and invent (issue 843).
-            if length - segment.end < _TAIL:
-                return
+            if len(window.sound) / RATE - segment.end < _TAIL:
+                break
+        return _Heard(window, tuple(kept), 0.0)
+
+    def _options(self, language: str, hotwords: tuple[str, ...]) -> dict[str, object]:
+        expected = [word for word in hotwords if language == "zh" or not HAN.search(word)]
+        return {
+            "language": language,
+            "beam_size": self._settings.speech.beam_size,
+            "initial_prompt": OPENING.get(language),
+            "hotwords": ", ".join(expected) or None,
+            "word_timestamps": True,
+        }
 
 
-# --- gates on what was heard --------------------------------------------------------------------------------------
+def _batches(windows: Sequence[Window], workers: int) -> Iterator[list[Window]]:
+    """Runs of windows of one language, not more than `_BATCH` and as equal as they can be."""
+    for _, run in groupby(windows, key=lambda window: window.regions[0].language):
+        waiting = list(run)
+        count = max(-(-len(waiting) // _BATCH), min(workers, len(waiting)))
+        edges = [len(waiting) * number // count for number in range(count + 1)]
+        yield from (waiting[start:end] for start, end in pairwise(edges))
 
 
-def _words(segment: Segment, window: Window) -> Iterator[Word | Dropped]:
-    if reason := _reason_to_doubt(segment):
-        first, last = window.place(float(segment.start), float(segment.end))
-        yield Dropped(
-            what=segment.text.strip(), where=str(Time(start_ms=first, end_ms=max(first, last))), reason=reason
-        )
-        return
-    unsure = not window.regions[0].sure or segment.avg_logprob < -1.0
-    words: list[Word] = []
-    for word in segment.words or ():
-        text = word.word.replace("\ufffd", "")
-        if text.strip():
-            start, end = window.place(float(word.start), float(word.end))
-            words.append(Word(text, start, end, opens=not words, unsure=unsure))
-    if len(words) > 1 and words[1].start - words[0].end > _ADRIFT:
-        # Alignment puts the first word after a silence before it (SYSTRAN/faster-whisper issue 125).
-        length = min(words[0].end - words[0].start, _ADRIFT // 2)
-        words[0] = replace(words[0], start=max(words[0].start, words[1].start - length), end=words[1].start)
-    yield from words
-
-
-def _reason_to_doubt(segment: Segment) -> str | None:
-    """Whisper's own signs of invention: it heard no speech and is not confident; or nobody speaks so fast."""
-    if not segment.words:
-        return "words without a time"
-    if segment.text.strip() in _OPENING.values():
-        return "an echo of the sentence that sets the manner"
-    if segment.no_speech_prob > 0.6 and segment.avg_logprob < -0.5:
-        return "invented over silence"
-    length = segment.words[-1].end - segment.words[0].start
-    if len(segment.words) >= 4 and len(segment.words) > 15 * length:
-        return f"{len(segment.words)} words in {length:.1f} s: nobody speaks so fast"
-    return None
+def _items(heard: _Heard) -> Iterator[Word | Dropped]:
+    for segment in heard.segments:
+        yield from words_of(segment, heard.window, heard.offset)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from generate.llm import Message, Meter, safe_count
-from ingest.parsed import Block
-from kb.types import Dropped, Lang, Role, Time, Usage
+from ingest.parsed import Block, Piece, Recording
+from kb.types import Role, Time, Usage
 
 Written = str | Callable[[Message], str]
 Scripted = Written | Exception | tuple[Written, Exception]
@@ -58,13 +57,15 @@ class FakeTranscriber:
         self.sentences = sentences
         self.calls = 0
 
-    def transcribe(
-        self, path: Path, *, lang: Lang | None, hotwords: tuple[str, ...], on_progress: Callable[[float], None]
-    ) -> Iterator[Block | Dropped]:
+    def transcribe(self, recording: Recording, on_progress: Callable[[float], None]) -> Iterator[Piece]:
+        """One piece a sentence; what is known or was heard before is left out, as a real one does."""
         self.calls += 1
         for number, sentence in enumerate(self.sentences):
             on_progress(number / len(self.sentences))
-            yield Block(sentence, Time(start_ms=number * 1000, end_ms=number * 1000 + 900), Role.SPEECH)
+            said = Time(start_ms=number * 1000, end_ms=number * 1000 + 900)
+            known = any(each.start_ms <= said.start_ms and said.end_ms <= each.end_ms for each in recording.known)
+            if said.start_ms >= recording.start_ms:
+                yield Piece(number * 1000 + 1000, () if known else (Block(sentence, said, Role.SPEECH),))
 
 
 class FakeRecogniser:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from ingest.load import KINDS
 from ingest.media import RATE, duration_ms, read, samples
-from ingest.parsed import Reading
+from ingest.parsed import Piece, Reading, Recording
 from kb.errors import MissingDependency, UnreadableSource
 from kb.settings import Settings
 from kb.types import Dropped, Kind, Talk
@@ -112,9 +113,9 @@ def test_the_talk_gives_the_language_and_the_glossary_the_words_to_expect(tmp_pa
     class Spy(FakeTranscriber):
         asked: tuple[object, tuple[str, ...]] = (None, ())
 
-        def transcribe(self, path, *, lang, hotwords, on_progress):  # type: ignore[no-untyped-def]
-            self.asked = (lang, hotwords)
-            return super().transcribe(path, lang=lang, hotwords=hotwords, on_progress=on_progress)
+        def transcribe(self, recording: Recording, on_progress: Callable[[float], None]) -> Iterator[Piece]:
+            self.asked = (recording.lang, recording.hotwords)
+            return super().transcribe(recording, on_progress)
 
     path, spy = write_recording(tmp_path / "talk.wav"), Spy()
     shares: list[float] = []
