@@ -46,18 +46,15 @@ class Finder:
         """
         from api.fitting import fit_weights
         from index.fitted import keep
-        from index.search import Searcher
 
         fitted = fit_weights(self._searcher, cases, on_progress)
         keep(fitted.weights, self._models.settings.home, self._models.embedders)
-        self._searcher = Searcher(self._library(), self._models.embedders, weights=fitted.weights)
+        self._searcher = self._models.searcher(self._library(), fitted.weights)
         return fitted
 
     @cached_property
     def _searcher(self) -> Searcher:
-        from index.search import Searcher
-
-        return Searcher(self._library(), self._models.embedders, weights=self._models.weights)
+        return self._models.searcher(self._library())
 
     def _illustrated(self, hit: Hit) -> Hit:
         source, page = hit.source.id, hit.locator

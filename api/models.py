@@ -23,7 +23,10 @@ from kb.types import Chunk, Document
 
 if TYPE_CHECKING:
     from generate.llm import LanguageModel
+    from generate.query_translation import QueryTranslator
     from index.fusion import FusionWeights
+    from index.rerank import Reranker
+    from index.search import Index, Searcher
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,38 @@ class Models:
         from index.search import default_weights
 
         return recall(self.settings.home, self.embedders) or default_weights(self.embedders)
+
+    @cached_property
+    def translator(self) -> QueryTranslator | None:
+        """What puts questions into the other language; None where no endpoint is set, or nobody would wait for it."""
+        llm = self.settings.llm
+        if llm.base_url is None or not llm.translate_seconds or self.language_model is None:
+            return None
+        from generate.query_translation import QueryTranslator
+
+        return QueryTranslator(self.language_model, seconds=llm.translate_seconds)
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        """What orders the best candidates anew; None where the settings name no model."""
+        if self.settings.rerank.model is None:
+            return None
+        from index.rerank import CrossEncoderReranker
+
+        return CrossEncoderReranker(self.settings.rerank.model, device=self.settings.rerank.device)
+
+    def searcher(self, index: Index, weights: FusionWeights | None = None) -> Searcher:
+        """What finds in `index`, by the weights that are kept for it where none are given."""
+        from index.search import Searcher
+
+        return Searcher(
+            index,
+            self.embedders,
+            translate=self.translator,
+            reranker=self.reranker,
+            rerank_depth=self.settings.rerank.depth,
+            weights=weights or self.weights,
+        )
 
     @property
     def recipe(self) -> IndexRecipe:

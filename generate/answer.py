@@ -163,7 +163,7 @@ class Answerer:
         @cache
         def mentioned(word: str) -> bool:
             wanted = stems(word)
-            found = self._search(Query(text=inflected(word), filters=filters, limit=3))
+            found = self._search(Query(text=inflected(word), filters=filters, limit=3, translate=False))
             return any(wanted <= stems(f"{hit.source.title}\n{hit.chunk.full_text}") for hit in found)
 
         return mentioned

@@ -90,7 +90,7 @@ class Searcher:
 
     def _ask(self, query: Query) -> tuple[Worded, list[Leg]]:
         inside = dict(_by_language(query.filters))
-        worded = self._wording.word(_checked(query.text), list(inside))
+        worded = self._wording.word(_checked(query.text), list(inside), translate=query.translate)
         depth = max(self.weights.depth, query.limit)
         requests = [
             Request(name, vector, filters, depth)

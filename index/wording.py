@@ -67,11 +67,12 @@ class Wording:
         self._given_glossary = glossary
         self._translate = translate
 
-    def word(self, text: str, langs: Sequence[Lang]) -> Worded:
+    def word(self, text: str, langs: Sequence[Lang], *, translate: bool) -> Worded:
         """`text` in every one of `langs` that it is not written in; words inside identifiers are not translated."""
         spoken, plain = detect_lang(text), without_identifiers(text)
         others = [lang for lang in langs if lang in _OTHER and lang != spoken]
-        translated = {lang: said for lang in others if (said := self._translation(text, spoken, lang))}
+        asked = others if translate else []
+        translated = {lang: said for lang in asked if (said := self._translation(text, spoken, lang))}
         named = {lang: self._glossary.expand(plain, lang) for lang in others if lang not in translated}
         meaning = {name: embedded(embedder, text) for name, embedder in self._embedders.items()}
         return Worded(text, spoken, meaning, translated, named)

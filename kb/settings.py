@@ -54,6 +54,17 @@ class EmbedSettings(Group):
     api_key: SecretStr | None = Field(default=None, description="Key of that endpoint.")
 
 
+class RerankSettings(Group):
+    """A second look at the best candidates."""
+
+    model: str | None = Field(
+        default=None,
+        description="A cross-encoder of sentence-transformers, a folder or a name; orders the best candidates anew.",
+    )
+    depth: int = Field(default=30, ge=2, le=100, description="How many candidates it orders.")
+    device: str = Field(default="cpu", description="Device that it runs on.")
+
+
 class QdrantSettings(Group):
     """Where vectors live; without a URL, in the library's own folder."""
 
@@ -75,6 +86,11 @@ class LLMSettings(Group):
     max_tokens: int = Field(default=1024, ge=64, description="Longest answer of the model, in tokens.")
     gloss: bool = Field(
         default=True, description="Whether quotes in another language than the question get a translation beside them."
+    )
+    translate_seconds: float = Field(
+        default=5.0,
+        ge=0,
+        description="Seconds that a search waits for the question in the other language; 0 never asks for it.",
     )
     price_prompt: float | None = Field(default=None, ge=0, description="Price of a million tokens that are read.")
     price_completion: float | None = Field(
@@ -120,6 +136,7 @@ class Settings(BaseSettings):
     ingest: IngestSettings = IngestSettings()
     speech: SpeechSettings = SpeechSettings()
     embed: EmbedSettings = EmbedSettings()
+    rerank: RerankSettings = RerankSettings()
     qdrant: QdrantSettings = QdrantSettings()
     llm: LLMSettings = LLMSettings()
     serve: ServeSettings = ServeSettings()

@@ -348,12 +348,14 @@ class Filters(Frozen):
 
 
 class Query(Frozen):
-    """`context` sentences before and after each quote come with it."""
+    """`context` sentences before and after each quote come with it. Without `translate`, no language model is asked to
+    put the question into the other language."""
 
     text: str
     filters: Filters = Filters()
     limit: int = Field(default=10, ge=1, le=100)
     context: int = Field(default=0, ge=0, le=10)
+    translate: bool = True
 
 
 class Rank(Frozen):
