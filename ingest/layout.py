@@ -7,8 +7,11 @@ found first by the gutter that their lines share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import chain
+from operator import or_
 from statistics import median
 
 _FEW_CHARACTERS = 16  # a page with less text than this, and a picture, says what it says in the picture
@@ -26,8 +29,17 @@ class Box:
     bottom: float
 
     @property
+    def width(self) -> float:
+        return self.right - self.left
+
+    @property
     def height(self) -> float:
         return self.bottom - self.top
+
+    def __and__(self, other: Box) -> Box:
+        """What the two share; without any extent where they share nothing."""
+        left, top = max(self.left, other.left), max(self.top, other.top)
+        return Box(left, top, max(left, min(self.right, other.right)), max(top, min(self.bottom, other.bottom)))
 
     def __or__(self, other: Box) -> Box:
         return Box(
@@ -42,10 +54,48 @@ class Box:
         overlap = min(self.bottom, other.bottom) - max(self.top, other.top)
         return overlap > 0.5 * min(self.height, other.height)
 
+    def scaled(self, x: float, y: float) -> Box:
+        return Box(x * self.left, y * self.top, x * self.right, y * self.bottom)
+
+    def moved(self, x: float, y: float) -> Box:
+        return Box(self.left + x, self.top + y, self.right + x, self.bottom + y)
+
+    def lies_near(self, other: Box, distance: float) -> bool:
+        across = max(self.left, other.left) - min(self.right, other.right)
+        down = max(self.top, other.top) - min(self.bottom, other.bottom)
+        return across <= distance and down <= distance
+
+
+def around(boxes: Sequence[Box]) -> Box:
+    """The box of all of them."""
+    return reduce(or_, boxes)
+
+
+def clusters(boxes: Sequence[Box], distance: float) -> list[list[Box]]:
+    """Boxes that lie no further than `distance` from each other, directly or through others, put together."""
+    found: list[list[Box]] = []
+    for box in boxes:
+        near: list[list[Box]] = []
+        far: list[list[Box]] = []
+        for group in found:
+            (near if any(box.lies_near(other, distance) for other in group) else far).append(group)
+        found = [*far, [*chain.from_iterable(near), box]]
+    return found
+
 
 def mostly_picture(characters: int, share: float) -> bool:
     """True for a page with hardly more than a title above a picture that takes `share` of its area."""
     return characters < _FEW_CHARACTERS and share >= _PICTURE_SHARE
+
+
+def rows_of(boxes: Sequence[Box], ids: Iterable[int]) -> list[list[int]]:
+    """Those of `ids` whose boxes stand side by side, put together, from the top."""
+    return _cut(list(ids), lambda i: boxes[i].top, lambda i: boxes[i].bottom)
+
+
+def columns_of(boxes: Sequence[Box], ids: Iterable[int]) -> list[list[int]]:
+    """Those of `ids` whose boxes stand above each other, put together, from the left."""
+    return _cut(list(ids), lambda i: boxes[i].left, lambda i: boxes[i].right)
 
 
 def reading_order(boxes: Sequence[Box], column_width: float = float("inf")) -> list[int]:
@@ -62,11 +112,11 @@ def reading_order(boxes: Sequence[Box], column_width: float = float("inf")) -> l
 def _order(boxes: Sequence[Box], ids: list[int], column_width: float) -> list[int]:
     if len(ids) < 2:
         return ids
-    rows = _cut(ids, lambda i: boxes[i].top, lambda i: boxes[i].bottom)
+    rows = rows_of(boxes, ids)
     if len(rows) > 1:
         zones = _columns(boxes, rows, column_width)
         return [i for zone in zones for i in _order(boxes, zone, column_width)]
-    columns = _cut(ids, lambda i: boxes[i].left, lambda i: boxes[i].right)
+    columns = columns_of(boxes, ids)
     if len(columns) > 1:
         return [i for column in columns for i in _order(boxes, column, column_width)]
     return sorted(ids, key=lambda i: (boxes[i].top, boxes[i].left, i))
@@ -112,7 +162,7 @@ def _columns(boxes: Sequence[Box], rows: list[list[int]], column_width: float) -
 
 def _gutter(boxes: Sequence[Box], ids: list[int]) -> float | None:
     """The left edge of the first gap between the boxes' widths, None where they close it."""
-    columns = _cut(ids, lambda i: boxes[i].left, lambda i: boxes[i].right)
+    columns = columns_of(boxes, ids)
     return max(boxes[i].right for i in columns[0]) if len(columns) > 1 else None
 
 

@@ -11,13 +11,18 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from lxml import etree
 
+from ingest.graphics import parse
 from kb.errors import LimitExceeded, UnreadableSource
 from kb.types import Dropped
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 _ENTRIES = 50_000
 _INFLATED = 512 * 2**20  # bytes of XML in a deck; a thousand dense slides stay below a tenth of it
@@ -75,13 +80,16 @@ def sound_copy(path: Path, copy: IO[bytes], *, rendering: bool = False) -> tuple
     return tuple(package.dropped)
 
 
-def picture_bytes(path: Path, part: str) -> bytes:
-    """A picture of the deck; empty where it is missing, broken or larger than any picture."""
+def open_picture(path: Path, part: str) -> Image | None:
+    """A picture of the deck; None where it is missing, broken, larger than any picture, or of an unknown format."""
+    from PIL import Image
+
     try:
-        with zipfile.ZipFile(path) as archive:
-            return _picture(archive, part)
-    except zipfile.BadZipFile:
-        return b""
+        with zipfile.ZipFile(path) as archive, Image.open(BytesIO(_picture(archive, part))) as picture:
+            picture.load()
+            return picture.copy()
+    except (zipfile.BadZipFile, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None
 
 
 def _picture(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -122,17 +130,13 @@ def _load(archive: zipfile.ZipFile, package: _Package) -> None:
             continue
         try:
             package.parts[name] = archive.read(entry)
-            _parse(package.parts[name])
+            parse(package.parts[name])
         except _RAISED_BY_ZIPFILE as error:
             package.broken[name] = str(error)
         except etree.XMLSyntaxError as error:
             package.broken[name] = f"its XML is malformed ({error})"
     for name in package.broken:
         package.parts.pop(name, None)
-
-
-def _parse(content: bytes) -> etree._Element:
-    return etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
 
 
 def _repair(package: _Package, *, local: bool) -> None:
@@ -150,14 +154,14 @@ def _repair(package: _Package, *, local: bool) -> None:
 def _slides(package: _Package) -> Iterator[str]:
     """Part names of the slides in the order of the show, hidden ones included."""
     relations = package.parts.get(_relations_of(_PRESENTATION), _EMPTY_RELATIONS)
-    targets = {relation.get("Id"): relation.get("Target", "") for relation in _parse(relations)}
-    for slide in _parse(package.parts[_PRESENTATION]).iterfind(".//{*}sldIdLst/{*}sldId"):
+    targets = {relation.get("Id"): relation.get("Target", "") for relation in parse(relations)}
+    for slide in parse(package.parts[_PRESENTATION]).iterfind(".//{*}sldIdLst/{*}sldId"):
         yield _resolve(_PRESENTATION, targets.get(slide.get(f"{{{_RELATIONS}}}id"), ""))
 
 
 def _drop_dead_relations(package: _Package, name: str, slide: int | None, *, local: bool) -> None:
     source = _source_of(name)
-    relations = _parse(package.parts[name])
+    relations = parse(package.parts[name])
     for relation in list(relations):
         target, kind = relation.get("Target", ""), relation.get("Type", "").rpartition("/")[2]
         if relation.get("TargetMode") == "External":

@@ -1,111 +1,121 @@
-"""PDF decks: the text of each page, in the order of reading; pages that are pictures through text recognition."""
+"""PDF decks: the text of each page, in the order of reading, and what is written in its pictures."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ingest.layout import mostly_picture
-from ingest.lines import Line, text_blocks
-from ingest.ocr import recognise
+from ingest.furniture import without_furniture
+from ingest.layout import Box, mostly_picture
+from ingest.lines import arranged
+from ingest.links import link_text
+from ingest.ocr import SIDE, Recogniser, Seen, passed_over, unsure_lines
+from ingest.paragraphs import text_blocks
 from ingest.parsed import Block, Parsed, Reading
-from ingest.pdf_lines import page_lines
+from ingest.pdf_page import PageText, read_page
+from ingest.pdf_pictures import Picture, draw
 from ingest.pdfium import open_pdf, page_picture
-from kb.text import fold
-from kb.types import Dropped, Flag, Page
+from ingest.picture_text import written
+from ingest.tables import with_tables
+from kb.errors import LimitExceeded
+from kb.types import Dropped, Flag, Role
 
-if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument, PdfPage
-
-_GARBLED_SHARE = 0.01  # PITFALLS 16: more unreadable characters than this and the page's text is of no use
-_OCR_WIDTH = 1280  # pixels; more costs time and reads no better
-
-
-@dataclass(frozen=True)
-class _PageText:
-    locator: Page
-    lines: list[Line]
-    unread: Dropped | None = None  # what the text layer does not say
-    drawn: bool = False  # there is a picture to look at
+_PAGES = 10_000  # of a book of ten volumes
+_COVERED = 0.4  # of a recognised line: the text layer says it
+_NOTHING_MORE = "no more text was recognised in it"
+_OCR = frozenset({Flag.OCR})
 
 
 def read_pdf(path: Path, reading: Reading) -> Parsed:
-    """Titles and paragraphs of each page, one line of text for each line that is seen.
+    """Titles, paragraphs, tables, code and formulas of each page, one line of text for each line that is seen.
 
     Raises:
         UnreadableSource: if the file is broken or asks for a password.
+        LimitExceeded: if it has more than 10,000 pages.
     """
     with open_pdf(path) as document:
-        pages = [_read_page(document, index) for index in range(len(document))]
+        if len(document) > _PAGES:
+            what = f"the PDF has {len(document):,} pages, more than {_PAGES:,}"
+            raise LimitExceeded(what, where=str(path), remedy="Split it, and add the parts")
+        pages = [read_page(document, index) for index in range(len(document))]
         title = document.get_metadata_dict().get("Title") or None
+    dropped = list(without_furniture([(page.where, page.lines) for page in pages]))
+    recogniser = Recogniser(reading.settings)
     blocks: list[Block] = []
-    dropped: list[Dropped] = []
     for page in pages:
-        page_blocks = text_blocks(page.lines, page.locator)
-        if page.unread is not None:
-            page_blocks, missing = _look(path, page, page.unread, page_blocks, reading)
-            dropped += missing
-        blocks += page_blocks
+        found, missing = _page_blocks(path, page, recogniser)
+        blocks += found
+        dropped += missing
         reading.on_progress(page.locator.number / len(pages))
+    dropped += passed_over(recogniser, [page.where for page in pages if page.pictures and not page.unread])
     return Parsed(blocks=tuple(blocks), title=title, dropped=tuple(dropped), pages=len(pages))
 
 
-def _read_page(document: PdfDocument, index: int) -> _PageText:
-    import pypdfium2
-
-    label = document.get_page_label(index).strip()
-    locator = Page(number=index + 1, label="" if label == str(index + 1) else label)
-
-    def without(what: str, reason: str, lines: list[Line] | None = None, *, drawn: bool = True) -> _PageText:
-        return _PageText(locator, lines or [], Dropped(what=what, where=f"P:{index + 1}", reason=reason), drawn)
-
-    try:
-        page = document[index]
-        text_page = page.get_textpage()
-    except pypdfium2.PdfiumError as error:
-        return without("page", f"it is broken ({error})", drawn=False)
-    lines, garbled = page_lines(text_page)
-    share = _picture_share(page)
-    drawn = pypdfium2.raw.FPDFPage_CountObjects(page) > 0
-    text_page.close()
-    page.close()
-    if garbled > _GARBLED_SHARE:
-        reason = f"{garbled:.0%} of its characters cannot be mapped to Unicode"
-        return without("page with unreadable characters", reason)
-    if not lines:
-        return without("page without text", "it has no text layer" if drawn else "it is empty", drawn=drawn)
-    if mostly_picture(sum(not c.isspace() for line in lines for c in line.text), share):
-        return without("picture", f"the page is a picture with a title ({share:.0%} of its area)", lines)
-    return _PageText(locator, lines)
+def _page_blocks(path: Path, page: PageText, recogniser: Recogniser) -> tuple[list[Block], list[Dropped]]:
+    if page.unread is not None:
+        blocks, dropped = _looked_at(path, page, page.unread, recogniser)
+    else:
+        blocks = text_blocks(page.lines, page.locator)
+        written, dropped = _pictures(path, page, recogniser)
+        if any(missing.what == "picture" for missing in dropped):
+            blocks = [replace(block, flags=block.flags | {Flag.UNREAD_GRAPHIC}) for block in blocks]
+        blocks += written
+    said = "\n".join(block.text for block in blocks)
+    extras = [*page.filled_in, link_text(page.links, said)]
+    return blocks + [Block(text, page.locator, Role.BODY) for text in extras if text and text not in said], dropped
 
 
-def _picture_share(page: PdfPage) -> float:
-    """The share of the page's area that its largest picture takes."""
-    import pypdfium2
-
-    left, bottom, right, top = page.get_mediabox()
-    whole = (right - left) * (top - bottom)
-    area = 0.0
-    for picture in page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_IMAGE], max_depth=5):
-        left, bottom, right, top = picture.get_bounds()
-        area = max(area, (right - left) * (top - bottom))
-    return min(1.0, area / whole) if whole else 0.0
-
-
-def _look(
-    path: Path, page: _PageText, unread: Dropped, known: list[Block], reading: Reading
+def _looked_at(
+    path: Path, page: PageText, unread: Dropped, recogniser: Recogniser
 ) -> tuple[list[Block], list[Dropped]]:
-    """The blocks of a page read as a picture, too, and what remains unread."""
+    """A page without usable text, read as one picture."""
     if not page.drawn:
-        return known, [unread]
+        return [], [unread]
     with open_pdf(path) as document:
-        picture = page_picture(document, page.locator.number, _OCR_WIDTH)
-    seen = recognise(picture, reading.settings.threads)
-    said = fold("\n".join(block.text for block in known)).text
-    lines = [line for line in seen.lines if fold(line.text).text not in said]
-    if lines:
-        return known + text_blocks(lines, page.locator, frozenset({Flag.OCR}), untitled=bool(known)), []
-    reason = f"{unread.reason}; {seen.reason or 'no more text was recognised in it'}"
-    flagged = [replace(block, flags=block.flags | {Flag.UNREAD_GRAPHIC}) for block in known]
-    return flagged, [unread.model_copy(update={"reason": reason})]
+        picture = page_picture(document, page.locator.number, SIDE)
+    seen = recogniser.read(picture)
+    if not seen.lines:
+        return [], [unread.model_copy(update={"reason": f"{unread.reason}; {seen.reason}"})]
+    lines = arranged(with_tables([[line] for line in seen.lines]))
+    return text_blocks(lines, page.locator, _OCR), unsure_lines(seen.unsure, page.where)
+
+
+def _pictures(path: Path, page: PageText, recogniser: Recogniser) -> tuple[list[Block], list[Dropped]]:
+    """What is written in the pictures of a page, and what is not said anywhere else on it."""
+    blocks: list[Block] = []
+    unsure = 0
+    reason = ""
+    for picture in page.pictures:
+        seen = _seen(path, page, picture, recogniser)
+        if lines := [line for line in seen.lines if not _is_said(line.box, page.text)]:
+            text = written(lines)
+            blocks.append(Block(text.text, page.locator, text.role, _OCR, confidence=text.confidence))
+        unsure += seen.unsure
+        reason = reason or seen.reason
+    share = max((picture.share for picture in page.pictures), default=0.0)
+    characters = sum(not character.isspace() for line in page.lines for character in line.text)
+    if not blocks and mostly_picture(characters, share):
+        reason = f"the page is a picture with a title ({share:.0%} of its area); {reason or _NOTHING_MORE}"
+        return [], [Dropped(what="picture", where=page.where, reason=reason)]
+    return blocks, unsure_lines(unsure, page.where)
+
+
+def _seen(path: Path, page: PageText, picture: Picture, recogniser: Recogniser) -> Seen:
+    """The lines in a picture, with their boxes on the page."""
+    import pypdfium2
+
+    if recogniser.off:
+        return Seen(reason=recogniser.off)
+    try:
+        with open_pdf(path) as document:
+            image = draw(document[page.locator.number - 1], picture.box)
+    except pypdfium2.PdfiumError as error:
+        return Seen(reason=f"it cannot be drawn ({error})")
+    seen = recogniser.read(image)
+    return replace(seen, lines=tuple(line.placed(picture.box, image.width) for line in seen.lines))
+
+
+def _is_said(box: Box, text: list[Box]) -> bool:
+    """The text layer has text where this line was seen."""
+    covered = sum((box & each).width * (box & each).height for each in text)
+    return covered > _COVERED * box.width * box.height

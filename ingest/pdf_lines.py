@@ -3,32 +3,73 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterator
-from ctypes import byref
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from ctypes import byref, c_int, create_string_buffer
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from ingest.layout import Box
+from ingest.code_lines import is_code
+from ingest.layout import Box, around
 from ingest.lines import Line, arranged
+from ingest.pdf_formulas import is_formula, signs, with_formulas
+from ingest.tables import with_tables
 from kb.text import canonical
+from kb.types import Role
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfTextPage
 
 _GAP = 2.0  # a wider gap inside a line, in heights of the text, divides it
+_ALL_CODE = 0.9  # of a page's characters
+_FIXED_PITCH = 1  # a font's flag: PDF 32000-1, table 123
+_FIXED_PITCH_NAME = re.compile(r"mono|courier|consol|menlo|code|typewriter|terminal|cmtt", re.IGNORECASE)
 
 
-def page_lines(text_page: PdfTextPage) -> tuple[list[Line], float]:
-    """Visual lines in the order of reading, and the share of characters that could not be mapped."""
+def page_lines(text_page: PdfTextPage, labels: Sequence[str] = ()) -> tuple[list[Line], float]:
+    """Visual lines in the order of reading, and the share of characters that could not be mapped.
+
+    Args:
+        labels: how the page may be numbered; such a number in the first or the last row is left out.
+    """
     glyphs = list(_glyphs(text_page))
-    visible = "".join(glyph[0] for glyph in glyphs if not glyph[0].isspace())
+    visible = "".join(glyph.character for glyph in glyphs if not glyph.character.isspace())
     unmapped = visible.count("\ufffd") + visible.count("\x00") + len("(cid:") * visible.count("(cid:")
-    runs = _runs(_upright(glyphs))
-    return arranged(_stacks([run for run in runs if run.text])), unmapped / max(1, len(visible))
+    runs = [run for run in _runs(_upright(glyphs), text_page) if run.text]
+    runs = _without_number(_with_prose_in_code_fonts(runs), labels)
+    return arranged(with_tables(with_formulas(_stacks(runs)))), unmapped / max(1, len(visible))
 
 
-def _glyphs(text_page: PdfTextPage) -> Iterator[tuple[str, Box, float]]:
-    """Each character with its box (y still upwards: `top` is the larger) and the direction of its text in radians."""
+def _without_number(runs: list[Line], labels: Sequence[str]) -> list[Line]:
+    numbers = {f"{label}{rest}" for label in labels for rest in ("", f"/{labels[-1]}", f"of{labels[-1]}")}
+    top, bottom = min((run.box.top for run in runs), default=0), max((run.box.bottom for run in runs), default=0)
+
+    def outermost(run: Line) -> bool:
+        return run.box.top - top < run.size or bottom - run.box.bottom < run.size
+
+    return [run for run in runs if not (outermost(run) and re.sub(r"[\s|–—-]", "", run.text) in numbers)]
+
+
+def _with_prose_in_code_fonts(runs: list[Line]) -> list[Line]:
+    """Where all is set in a fixed-width font, the font says nothing of what is code."""
+    code = sum(len(run.text) for run in runs if run.role is Role.CODE)
+    if code < _ALL_CODE * sum(len(run.text) for run in runs) or is_code(runs):
+        return runs
+    return [replace(run, role=Role.BODY) if run.role is Role.CODE else run for run in runs]
+
+
+class _Glyph(NamedTuple):
+    """A character, its number on the page, its box, and the direction of its text in radians."""
+
+    character: str
+    number: int
+    box: Box
+    angle: float
+
+
+def _glyphs(text_page: PdfTextPage) -> Iterator[_Glyph]:
+    """The characters in the order of the file; their y still upwards, so that `top` is the larger."""
     from pypdfium2 import raw
 
     rectangle = raw.FS_RECTF()
@@ -45,14 +86,14 @@ def _glyphs(text_page: PdfTextPage) -> Iterator[tuple[str, Box, float]]:
         box = Box(rectangle.left, rectangle.top, rectangle.right, rectangle.bottom)
         angle = raw.FPDFText_GetCharAngle(text_page, i)  # clockwise
         if code in (0x2, 0xFFFE):  # how PDFium marks a hyphen at a line's end, which it then joins to the next line
-            yield "-", box, angle
+            yield _Glyph("-", i, box, angle)
             code = 0xA
-        yield chr(code), box, angle
+        yield _Glyph(chr(code), i, box, angle)
 
 
-def _upright(glyphs: list[tuple[str, Box, float]]) -> list[tuple[str, Box]]:
+def _upright(glyphs: list[_Glyph]) -> list[_Glyph]:
     """Glyphs as seen with the page turned so that most of its text runs to the right; y now downwards."""
-    turns = Counter(round(angle / (math.pi / 2)) % 4 for character, _, angle in glyphs if not character.isspace())
+    turns = Counter(round(glyph.angle / (math.pi / 2)) % 4 for glyph in glyphs if not glyph.character.isspace())
     turn = turns.most_common(1)[0][0] if turns else 0
 
     def turned(box: Box) -> Box:
@@ -64,25 +105,42 @@ def _upright(glyphs: list[tuple[str, Box, float]]) -> list[tuple[str, Box]]:
             Box(bottom, left, top, right),
         )[turn]
 
-    return [(character, turned(box)) for character, box, _ in glyphs]
+    return [glyph._replace(box=turned(glyph.box)) for glyph in glyphs]
 
 
-def _runs(glyphs: list[tuple[str, Box]]) -> list[Line]:
+def _runs(glyphs: list[_Glyph], text_page: PdfTextPage) -> Iterator[Line]:
     """Pieces of lines in the order of the file, divided at line ends and at wide gaps."""
-    runs: list[Line] = []
-    text, box, size = "", None, 0.0
-    for character, glyph in [*glyphs, ("\n", Box(0, 0, 0, 0))]:
-        blank = character.isspace()
-        jump = box is not None and not blank and glyph.left - box.right > _GAP * size
-        if (character in "\r\n" or jump) and box is not None:
-            runs.append(Line(canonical(text).strip(), box, size))
-            text, box, size = "", None, 0.0
+    text, run, size = "", list[_Glyph](), 0.0
+    for glyph in [*glyphs, _Glyph("\n", 0, Box(0, 0, 0, 0), 0)]:
+        character, blank = glyph.character, glyph.character.isspace()
+        jump = bool(run) and not blank and glyph.box.left - run[-1].box.right > _GAP * size
+        if (character in "\r\n" or jump) and run:
+            said = canonical(text).strip()
+            role = _role(said, run, text_page)
+            yield Line(signs(said) if role is Role.MATH else said, around([each.box for each in run]), size, role)
+            text, run, size = "", [], 0.0
         if blank:
-            text += "" if character in "\r\n" or box is None else character
+            text += "" if character in "\r\n" or not run else character
         else:
             text += character
-            box, size = (box | glyph if box else glyph), max(size, glyph.height)
-    return runs
+            run.append(glyph)
+            size = max(size, glyph.box.height)
+
+
+def _role(text: str, run: list[_Glyph], text_page: PdfTextPage) -> Role:
+    """Code where the first, the middle and the last character are set in a font of fixed width."""
+    if is_formula(text):
+        return Role.MATH
+    sample = {run[0].number, run[len(run) // 2].number, run[-1].number}
+    return Role.CODE if all(_fixed_pitch(text_page, number) for number in sample) else Role.BODY
+
+
+def _fixed_pitch(text_page: PdfTextPage, number: int) -> bool:
+    from pypdfium2 import raw
+
+    name, flags = create_string_buffer(128), c_int()
+    raw.FPDFText_GetFontInfo(text_page, number, name, len(name), byref(flags))
+    return bool(flags.value & _FIXED_PITCH or _FIXED_PITCH_NAME.search(name.value.decode(errors="replace")))
 
 
 def _stacks(runs: list[Line]) -> list[list[Line]]:

@@ -37,6 +37,8 @@ def open_pdf(path: Path) -> Iterator[PdfDocument]:
                 what, remedy = f"the PDF is broken ({error})", "Export it again from the program that made it"
             raise UnreadableSource(what, where=str(path), remedy=remedy) from error
         try:
+            if document.get_formtype() != pypdfium2.raw.FORMTYPE_NONE:
+                document.init_forms()  # so that what was filled in is read and drawn; scripts are not run
             yield document
         finally:
             document.close()

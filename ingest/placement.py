@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ingest.layout import Box, reading_order
+from ingest.layout import Box, around, reading_order
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 
+_TALLER = 1.5  # than its heading: the text below it
+_TOUCHING = 0.2  # of a heading's height: as far may the text reach into it
+_NOWHERE = Box(0, 0, 0, 0)
 Axis = tuple[float, float]  # factor and offset
 
 
@@ -24,11 +27,41 @@ class Placed:
 
     shape: BaseShape
     box: Box
+    on_slide: Box = _NOWHERE  # in shares of the slide's width and height, nothing beyond its edges
+
+    @property
+    def share(self) -> float:
+        """Of the slide's area."""
+        return self.on_slide.width * self.on_slide.height
 
 
-def in_reading_order(shapes: Iterable[BaseShape]) -> list[Placed]:
-    placed = list(_placed(shapes))
-    return [placed[i] for i in reading_order([each.box for each in placed])]
+def in_reading_order(shapes: Iterable[BaseShape], width: int, height: int) -> list[Placed]:
+    """The shapes from the top, from the left; a heading and the text below it stay together where several stand
+    side by side, as in a comparison."""
+    placed = [replace(each, on_slide=_shares(each.box, width, height)) for each in _placed(shapes)]
+    groups = _with_headings([each.box for each in placed])
+    order = reading_order([around([placed[i].box for i in group]) for group in groups])
+    return [placed[i] for number in order for i in groups[number]]
+
+
+def _shares(box: Box, width: int, height: int) -> Box:
+    x, y = 1 / max(1, width), 1 / max(1, height)
+    return Box(box.left * x, box.top * y, box.right * x, box.bottom * y) & Box(0, 0, 1, 1)
+
+
+def _with_headings(boxes: list[Box]) -> list[list[int]]:
+    """Indices of boxes: those of a heading and the taller box right below it together, if there is more than one."""
+    below: dict[int, int] = {}
+    for i, heading in enumerate(boxes):
+        for j, body in enumerate(boxes):
+            near = 0 <= body.top - heading.bottom + _TOUCHING * heading.height <= heading.height
+            aligned = abs(heading.left - body.left) < 0.1 * body.width and heading.width < 1.3 * body.width
+            if near and aligned and body.height >= _TALLER * heading.height > 0 and j not in below.values():
+                below[i] = j
+                break
+    side_by_side = {i for i in below for k in below if i != k and boxes[i].shares_line_with(boxes[k])}
+    chosen = {i: j for i, j in below.items() if i in side_by_side and j not in side_by_side}
+    return [[i, chosen[i]] if i in chosen else [i] for i in range(len(boxes)) if i not in chosen.values()]
 
 
 def _placed(shapes: Iterable[BaseShape], x: Axis = (1, 0), y: Axis = (1, 0)) -> Iterator[Placed]:

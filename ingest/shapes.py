@@ -9,16 +9,16 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING
 
-from lxml import etree
-
-from ingest.formula import linear
-from ingest.graphics import chart_text, diagram_text, table_text
+from ingest.charts import chart_text, extended_chart_text
+from ingest.graphics import diagram_text, parse, table_text
+from ingest.layout import Box
 from ingest.placement import Placed, in_reading_order
+from ingest.slide_xml import DIAGRAM_URI, EXTENDED_CHART_URI, FORMULA_FONT, unwrap_alternatives, write_out_formulas
 from kb.text import canonical
 from kb.types import Role
 
@@ -32,11 +32,7 @@ if TYPE_CHECKING:
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
-_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-_FORMULA = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
-_DIAGRAM_URI = "http://schemas.openxmlformats.org/drawingml/2006/diagram"
 _MONOSPACE = re.compile(r"mono|courier|consol|menlo|code|typewriter|terminal|fixedsys|hack", re.IGNORECASE)
-_FORMULA_FONT = "Cambria Math"  # PowerPoint sets formulas in it, and so do we when a formula becomes text
 _FILE_NAME = re.compile(r"\S+\.\w{3,4}$|.*[\\/].*\.\w{3,4}$")
 _MACHINE_MADE = re.compile(r"automatically generated|AI-generated content|描述已自动生成|AI 生成的内容")
 _TITLE_CHARACTERS = 100  # a longer text is no title, however large
@@ -52,7 +48,8 @@ class Piece:
     text: str = ""
     shape: _Element | None = None
     alternative: bool = False  # said by the alternative text of a graphic
-    recognised: bool = False  # read from pixels
+    confidence: float | None = None  # 0 to 1, of text that was read from pixels
+    repeats: bool = False  # stands on many slides, as footers do
 
 
 @dataclass(frozen=True)
@@ -63,6 +60,9 @@ class Unread:
     reason: str
     share: float = 1.0
     part: str = ""  # of a picture: its file in the package
+    crop: tuple[float, float, float, float] = (0, 0, 0, 0)  # shares cut off at its left, top, right and bottom
+    box: Box | None = None  # of a picture: where it stands, in shares of the slide
+    described: bool = False  # its alternative text says what it shows
 
 
 def pieces(slide: Slide, width: int, height: int) -> list[Piece | Unread]:
@@ -72,9 +72,9 @@ def pieces(slide: Slide, width: int, height: int) -> list[Piece | Unread]:
         slide: a python-pptx slide; its tree is changed in place.
         width, height: of the slide, in EMU.
     """
-    _unwrap_alternatives(slide.element)
-    _write_out_formulas(slide.element)
-    ordered = in_reading_order(slide.shapes)
+    unwrap_alternatives(slide.element)
+    write_out_formulas(slide.element)
+    ordered = in_reading_order(slide.shapes, width, height)
     said = {canonical(each.shape.text_frame.text).strip() for each in ordered if each.shape.has_text_frame}
     title, count = _title(slide, ordered, height)
     found: list[Piece | Unread] = []
@@ -83,29 +83,10 @@ def pieces(slide: Slide, width: int, height: int) -> list[Piece | Unread]:
         title.element.find(f"{_P}txBody")[:] = _cut(title.element, count).find(f"{_P}txBody")[:]
     for each in ordered:
         try:
-            found += _read(each, slide, width * height)
+            found += _read(each, slide)
         except Exception as error:  # noqa: BLE001 - python-pptx raises anything on a broken part, and it costs that part
             found.append(Unread("shape", f"{each.shape.name!r} cannot be read ({error!r})"))
     return [piece for piece in found if not (isinstance(piece, Piece) and piece.alternative and piece.text in said)]
-
-
-def _unwrap_alternatives(root: _Element) -> None:
-    """Put the richer branch of `mc:AlternateContent`, which python-pptx would skip, in its place."""
-    for alternative in list(root.iter(f"{_MC}AlternateContent")):
-        branch = alternative.find(f"{_MC}Choice")
-        if branch is None:
-            branch = alternative.find(f"{_MC}Fallback")
-        for child in () if branch is None else list(branch):
-            alternative.addprevious(child)
-        alternative.getparent().remove(alternative)
-
-
-def _write_out_formulas(root: _Element) -> None:
-    for formula in list(root.iter(_FORMULA)):
-        run = etree.SubElement(formula.getparent(), f"{_A}r")
-        etree.SubElement(etree.SubElement(run, f"{_A}rPr"), f"{_A}latin", typeface=_FORMULA_FONT)
-        etree.SubElement(run, f"{_A}t").text = "".join(map(linear, formula))
-        formula.getparent().replace(formula, run)
 
 
 def _title(slide: Slide, ordered: list[Placed], height: int) -> tuple[BaseShape | None, int]:
@@ -145,7 +126,7 @@ def _size(paragraph: _Paragraph) -> float:
     return max((run.font.size.pt for run in paragraph.runs if run.font.size), default=_PLAIN_SIZE)
 
 
-def _read(placed: Placed, slide: Slide, area: int) -> Iterator[Piece | Unread]:
+def _read(placed: Placed, slide: Slide) -> Iterator[Piece | Unread]:
     shape = placed.shape
     properties = shape.element.find(f".//{_P}cNvPr")
     alternative = canonical(properties.get("descr", "") if properties is not None else "").strip()
@@ -153,36 +134,54 @@ def _read(placed: Placed, slide: Slide, area: int) -> Iterator[Piece | Unread]:
         yield Piece(Role.BODY, alternative, alternative=True)
         alternative = "said"
     if shape.has_text_frame:
-        if shape.element.find(f".//{_P}ph[@type='sldNum']") is None:
+        placeholder = shape.element.find(f".//{_P}ph")
+        kind = "" if placeholder is None else placeholder.get("type", "")
+        if kind in ("ftr", "dt", "hdr"):
+            yield Piece(Role.BODY, canonical(shape.text_frame.text.replace("\v", "\n")).strip(), repeats=True)
+        elif kind != "sldNum":
             yield from _paragraphs(shape)
     elif shape.element.tag == f"{_P}graphicFrame":
-        yield from _graphic(shape, slide)
-    elif shape.element.tag == f"{_P}pic" and alternative != "said":
-        box = placed.box
-        share = (box.right - box.left) * box.height / area if area else 0
-        yield Unread("picture", "it has no alternative text", share, _picture_part(shape))
+        yield from _graphic(placed, slide)
+        return
+    if picture := _picture(placed):
+        yield replace(picture, described=alternative == "said")
 
 
-def _picture_part(shape: BaseShape) -> str:
+def _picture(placed: Placed, what: str = "picture", reason: str = "it has no alternative text") -> Unread | None:
+    """The picture that a shape shows, or that an object of another program left of itself."""
+    shape = placed.shape
     blip = shape.element.find(f".//{_A}blip")
     relation = None if blip is None else blip.get(f"{_R}embed")
+    if relation is None and shape.element.tag != f"{_P}pic":
+        return None
     try:
-        return str(shape.part.related_part(relation).partname).lstrip("/") if relation else ""
+        part = str(shape.part.related_part(relation).partname).lstrip("/") if relation else ""
     except KeyError:  # reported where the package is repaired
-        return ""
+        part = ""
+    cut = None if blip is None else blip.find(f"../{_A}srcRect")
+    crop = tuple(0.0 if cut is None else int(cut.get(side, 0)) / 100_000 for side in "ltrb")
+    return Unread(what, reason, placed.share, part, (crop[0], crop[1], crop[2], crop[3]), placed.on_slide)
 
 
-def _graphic(shape: BaseShape, slide: Slide) -> Iterator[Piece | Unread]:
+def _graphic(placed: Placed, slide: Slide) -> Iterator[Piece | Unread]:
+    shape = placed.shape
+    uri = shape.element.find(f".//{_A}graphicData").get("uri")
     if shape.has_table:
         if text := table_text([[_cell(cell) for cell in row.cells] for row in shape.table.rows]):
             yield Piece(Role.TABLE, text)
     elif shape.has_chart:
-        yield Piece(Role.TABLE, chart_text(shape.chart))
-    elif shape.element.find(f".//{_A}graphicData").get("uri") == _DIAGRAM_URI:
+        text = chart_text(shape.chart_part._element)  # noqa: SLF001 - python-pptx has no interface for every kind
+        yield Piece(Role.TABLE, text) if text else Unread("chart", "its values are not in the file")
+    elif uri == EXTENDED_CHART_URI:
+        relation = shape.element.find(".//{*}chart").get(f"{_R}id")
+        text = extended_chart_text(parse(slide.part.related_part(relation).blob))
+        yield Piece(Role.TABLE, text) if text else Unread("chart", "its values are not in the file")
+    elif uri == DIAGRAM_URI:
         text = diagram_text(shape.element, slide.part)
         yield Piece(Role.BODY, text) if text else Unread("diagram", "its text is not in the file")
     else:
-        yield Unread("embedded object", "objects of other programs are not read")
+        reason = "objects of other programs are not read"
+        yield _picture(placed, "embedded object", reason) or Unread("embedded object", reason)
 
 
 def _cell(cell: _Cell) -> str:
@@ -233,6 +232,6 @@ def _role(paragraph: _Element) -> Role | None:
         font = run.find(f"{_A}rPr/{_A}latin")
         font = inherited if font is None else font
         fonts.append("" if font is None else font.get("typeface", ""))
-    if all(font == _FORMULA_FONT for font in fonts):
+    if all(font == FORMULA_FONT for font in fonts):
         return Role.MATH
     return Role.CODE if all(_MONOSPACE.search(font) for font in fonts) else Role.BODY

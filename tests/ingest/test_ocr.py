@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from pptx.slide import Slide
 from pptx.util import Inches
 
-from ingest.ocr import recognise
+from ingest.ocr import Recogniser
 from ingest.parsed import Parsed, Reading
 from ingest.slides import read
 from kb.errors import UnreadableSource
@@ -47,18 +47,26 @@ def test_pdf_pages_that_are_pictures_are_read(seeing: FakeRecogniser, tmp_path: 
     assert summary(parsed) == [
         ("P:1", Role.TITLE, "Code Example\nllm.generate(prompts)", {Flag.OCR}),
         ("P:2", Role.TITLE, "Code Example", set()),
-        ("P:2", Role.BODY, "llm.generate(prompts)", {Flag.OCR}),
+        ("P:2", Role.BODY, "Code Example\nllm.generate(prompts)", {Flag.OCR}),
         ("P:3", Role.TITLE, "A page with a text of its own", set()),
+        ("P:3", Role.BODY, "Code Example\nllm.generate(prompts)", {Flag.OCR}),
     ]
-    assert [(dropped.where, dropped.reason) for dropped in parsed.dropped] == [("P:4", "it is empty")]
-    assert seeing.calls == 2
+    assert [block.confidence for block in parsed.blocks] == [0.984, None, 0.984, None, 0.984]
+    unsure = "1 were recognised with a confidence below 0.85"
+    assert [(dropped.where, dropped.reason) for dropped in parsed.dropped] == [
+        ("P:1", unsure),
+        ("P:2", unsure),
+        ("P:3", unsure),
+        ("P:4", "it is empty"),
+    ]
+    assert seeing.calls == 2  # the picture of the second page is that of the third
 
 
 def test_pages_with_unreadable_characters_are_read_as_pictures(seeing: FakeRecogniser, tmp_path: Path) -> None:
     parsed = parse(write_pdf(tmp_path / "deck.pdf", [Sheet(text(50, 700, "\ufffd\ufffd mojibake", font="U"))]))
     assert "mojibake" not in parsed.blocks[0].text
     assert parsed.blocks[0].flags == {Flag.OCR}
-    assert not parsed.dropped
+    assert [dropped.what for dropped in parsed.dropped] == ["lines in pictures"]
 
 
 def image(slide: Slide) -> None:
@@ -79,8 +87,13 @@ def test_slides_that_are_pictures_are_read(seeing: FakeRecogniser, tmp_path: Pat
         ("P:1", Role.BODY, "Code Example\nllm.generate(prompts)", {Flag.OCR}),
         ("P:1", Role.NOTES, "Explain the call.", set()),
         ("P:2", Role.TITLE, "A slide with a text of its own", set()),
+        ("P:2", Role.BODY, "Code Example\nllm.generate(prompts)", {Flag.OCR}),
     ]
-    assert (parsed.dropped, seeing.calls) == ((), 1)
+    assert [(dropped.what, dropped.where) for dropped in parsed.dropped] == [
+        ("lines in pictures", "P:1"),
+        ("lines in pictures", "P:2"),
+    ]
+    assert seeing.calls == 1
 
 
 def test_a_picture_that_is_no_picture_stays_unread(seeing: FakeRecogniser, tmp_path: Path) -> None:
@@ -108,5 +121,5 @@ def test_the_packaged_recogniser_reads_a_drawn_slide() -> None:
     slide = Image.new("RGB", (1280, 720), "white")
     for top, line in ((80, "Paged attention"), (300, "A block keeps 16 tokens")):
         ImageDraw.Draw(slide).text((90, top), line, "black", ImageFont.load_default(56))
-    read_lines = [line.text.replace(" ", "") for line in recognise(slide, threads=1).lines]
+    read_lines = [line.text.replace(" ", "") for line in Recogniser(Settings(threads=1)).read(slide).lines]
     assert read_lines == ["Pagedattention", "Ablockkeeps16tokens"]

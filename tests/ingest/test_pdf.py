@@ -39,7 +39,8 @@ def turned(matrix: str, starts: list[str]) -> str:
 
 ORDERED = "\n".join(f"{side} line number {i} runs on with words" for side in ("Left", "Right") for i in range(5))
 WHOLE = "\n".join(f"Line number {i} is whole" for i in range(3))
-TABLE = "\n".join(" ".join(f"r{row}c{cell}" for cell in range(4)) for row in range(3))
+CELLS = ["| " + " | ".join(f"r{row}c{cell}" for cell in range(4)) + " |" for row in range(3)]
+TABLE = "\n".join([CELLS[0], "|" + " --- |" * 4, *CELLS[1:]])
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ ORDERS = (
     Order("rotated text", Sheet(turned("0 -1 1 0", ["300 700", "284 700", "268 700"])), WHOLE),
     Order("upside down", Sheet(turned("-1 0 0 -1", ["500 100", "500 116", "500 132"]), rotate=180), WHOLE),
     Order(
-        "a table stays in rows",
+        "a table is a table",
         Sheet("".join(text(50 + 110 * c, 700 - 20 * r, f"r{r}c{c}") for r in range(3) for c in range(4))),
         TABLE,
     ),

@@ -33,7 +33,7 @@ OLE = bytes.fromhex("d0cf11e0a1b11ae1")
     [
         (b"", "the file is empty"),
         (b"<html>not found</html>", "neither a PPTX nor a PDF"),
-        (OLE + b"\0" * 2000 + "PowerPoint Document".encode("utf-16-le"), "old PowerPoint format"),
+        (OLE + b"\0" * 2000, "a file of another Office program"),
         (OLE + b"\0" * 2000 + "EncryptedPackage".encode("utf-16-le"), "asks for a password"),
         (b"PK\x03\x04 cut off", "no PPTX file"),
     ],
@@ -107,7 +107,7 @@ def fake_libreoffice(folder: Path, script: str) -> None:
     ("script", "reason"),
     [
         (None, "LibreOffice is not installed"),
-        ("echo it failed; exit 1", "could not draw the slides (it failed)"),
+        ("echo it failed; exit 1", "could not open the deck (it failed)"),
         ('for deck; do :; done; echo "%PDF-1.7 broken" > "${deck%.pptx}.pdf"', "cannot be read (the PDF is broken"),
         ("sleep 60", "it took longer than 0 s"),
     ],

@@ -1,0 +1,98 @@
+"""Tables on pages that only have positions: cells that stand in rows and in aligned columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from ingest.graphics import table_text
+from ingest.layout import Box, columns_of, rows_of
+from ingest.lines import Line, around
+from kb.types import Role
+
+Group = Sequence[Line]  # the lines of one text box or cell
+
+_FULL = 0.7  # of the cells of a table hold text
+_WIDE = 0.25  # of the width of all texts: two columns of lines this long are running text
+_ASKEW = 0.8  # heights of the text that a column may be out of line
+_LEAST = ((3, 2), (2, 3))  # rows and columns; a smaller grid is two texts side by side
+
+
+def table_of(groups: Sequence[Group]) -> str:
+    """The groups as a Markdown table; empty where they are none."""
+    boxes = [around(group) for group in groups]
+    zones = list(_zones(groups, boxes))
+    return _markdown(zones[0]) if len(zones) == 1 and _is_table(zones[0], _width(boxes)) else ""
+
+
+def with_tables(groups: Sequence[Group]) -> list[Group]:
+    """The groups, those that make up a table replaced by one line that holds it as Markdown."""
+    found: list[Group] = []
+    boxes = [around(group) for group in groups]
+    width = _width(boxes)
+    for zone in _zones(groups, boxes):
+        cells = [group for row in zone for group in row]
+        if _is_table(zone, width):
+            box, size = (
+                around([line for cell in cells for line in cell]),
+                median(line.size for c in cells for line in c),
+            )
+            found.append([Line(_markdown(zone), box, size, Role.TABLE)])
+        else:
+            found += cells
+    return found
+
+
+def _width(boxes: Sequence[Box]) -> float:
+    return max((box.right for box in boxes), default=0.0) - min((box.left for box in boxes), default=0.0)
+
+
+def _zones(groups: Sequence[Group], boxes: Sequence[Box]) -> Iterator[list[list[Group]]]:
+    """Rows that follow each other and share their columns."""
+    zone: list[list[int]] = []
+    columns = 0
+    for row in rows_of(boxes, range(len(boxes))):
+        wider = len(columns_of(boxes, [i for r in (*zone, row) for i in r]))
+        if zone and (len(row) < 2 or wider < max(columns, 2)):
+            yield [[groups[i] for i in r] for r in zone]
+            zone, wider = [], len(columns_of(boxes, row))
+        zone, columns = [*zone, row], wider
+    if zone:
+        yield [[groups[i] for i in r] for r in zone]
+
+
+def _is_table(rows: list[list[Group]], width: float) -> bool:
+    cells = [group for row in rows for group in row]
+    boxes = [around(group) for group in cells]
+    columns = columns_of(boxes, range(len(boxes)))
+    if not any(len(rows) >= least_rows and len(columns) >= least for least_rows, least in _LEAST):
+        return False
+    if len(columns) == 2 and all(median(boxes[i].width for i in column) > _WIDE * width for column in columns):
+        return False
+    if len(cells) < _FULL * len(rows) * len(columns) or any(len(row) < 2 for row in rows):
+        return False
+    slack = _ASKEW * median(line.size for cell in cells for line in cell)
+    return all(_aligned([boxes[i] for i in column], slack) for column in columns)
+
+
+def _aligned(column: list[Box], slack: float) -> bool:
+    """Flush left, flush right or centred, the cell that differs most left aside, as a header may."""
+    for x in (0.0, 0.5, 1.0):
+        places = [box.left + x * box.width for box in column]
+        middle = median(places)
+        off = sorted(abs(place - middle) for place in places)
+        if off[max(0, len(off) - 2)] <= slack:
+            return True
+    return False
+
+
+def _markdown(rows: list[list[Group]]) -> str:
+    cells = [group for row in rows for group in row]
+    columns = columns_of([around(group) for group in cells], range(len(cells)))
+    place = {id(cells[i]): number for number, column in enumerate(columns) for i in column}
+    table = [[""] * len(columns) for _ in rows]
+    for line, row in zip(table, rows, strict=True):
+        for group in sorted(row, key=lambda group: around(group).left):
+            at = place[id(group)]
+            line[at] = f"{line[at]} {' '.join(part.text for part in group)}".strip()
+    return table_text(table)
