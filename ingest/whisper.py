@@ -6,10 +6,11 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,15 +34,35 @@ _BATCH = 4  # windows that are heard at once, of each worker
 _SURE = 0.5  # probability below which a language is not known
 _TAIL = 0.7  # seconds at the end of a window that are not heard once more
 _LOOPING, _LOST = 2.4, -1.0  # compression ratio above, mean log probability below which a window is heard once more
+_SILENT, _OVERLAP = 2.5, 0.3  # seconds without a word that are heard once more, and what is added at both ends
 _GATES = "gates/2"  # part of the fingerprint: change it with anything that changes the text
 
 
-class _Heard(NamedTuple):
+@dataclass(frozen=True)
+class _Heard:
     """A window with its segments; their times count from `offset` seconds before the window."""
 
     window: Window
     segments: tuple[Segment, ...]
-    offset: float
+    offset: float = 0.0
+
+    @property
+    def is_doubtful(self) -> bool:
+        return any(each.compression_ratio > _LOOPING or each.avg_logprob < _LOST for each in self.segments)
+
+    def items(self) -> Iterator[Word | Dropped]:
+        for segment in self.segments:
+            yield from words_of(segment, self.window, self.offset)
+
+    def left_out(self) -> Iterator[Window]:
+        """Speech without a word: Whisper may stop early, or leap over a sentence, when it hears a window at once."""
+        end = len(self.window.sound) / RATE
+        words = [word for segment in self.segments for word in segment.words or ()]
+        spans = [(float(word.start) - self.offset, float(word.end) - self.offset) for word in words]
+        for (_, before), (after, _) in pairwise([(0.0, 0.0), *spans, (end, end)]):
+            start = max(0.0, before - _OVERLAP)
+            if words and after - before > _SILENT:
+                yield self.window.part(start, min(end, after + _OVERLAP))
 
 
 class WhisperTranscriber:
@@ -78,13 +99,14 @@ class WhisperTranscriber:
                 on_progress(min(1.0, sample * 1000 / RATE / duration))
 
         for stretch in stretches(recording, self._language):
-            words: list[Word] = []
-            dropped = list(stretch.dropped)
-            for heard in self._hear(stretch.windows, recording.hotwords):
-                for item in _items(heard):
-                    (dropped if isinstance(item, Dropped) else words).append(item)  # type: ignore[arg-type]
-                reached(heard.window.regions[-1].end)
-            yield Piece(stretch.end * 1000 // RATE, (*dropped, *to_blocks(words)))
+            heard: list[_Heard] = []
+            for each in self._hear(stretch.windows, recording.hotwords):
+                heard.append(each)
+                reached(each.window.regions[-1].end)
+            rests = [rest for each in heard for rest in each.left_out()]
+            heard += self._hear(rests, recording.hotwords)
+            words, dropped = _in_order(heard)
+            yield Piece(stretch.end * 1000 // RATE, (*stretch.dropped, *dropped, *to_blocks(words)))
             reached(stretch.end)
 
     def _model(self) -> WhisperModel:
@@ -139,10 +161,7 @@ class WhisperTranscriber:
             work = (pool.submit(self._batch, BatchedInferencePipeline(model), batch, hotwords) for batch in batches)
             for future in list(work):
                 for heard in future.result():
-                    doubtful = any(
-                        each.compression_ratio > _LOOPING or each.avg_logprob < _LOST for each in heard.segments
-                    )
-                    yield self._again(heard.window, hotwords) if doubtful else heard
+                    yield self._again(heard.window, hotwords) if heard.is_doubtful else heard
 
     def _batch(
         self, pipeline: BatchedInferencePipeline, windows: Sequence[Window], hotwords: tuple[str, ...]
@@ -183,7 +202,7 @@ class WhisperTranscriber:
             # What is left is the margin of the voice detector. Whisper would hear it alone, and invent (issue 843).
             if len(window.sound) / RATE - segment.end < _TAIL:
                 break
-        return _Heard(window, tuple(kept), 0.0)
+        return _Heard(window, tuple(kept))
 
     def _options(self, language: str, hotwords: tuple[str, ...]) -> dict[str, object]:
         expected = [word for word in hotwords if language == "zh" or not HAN.search(word)]
@@ -205,6 +224,15 @@ def _batches(windows: Sequence[Window], workers: int) -> Iterator[list[Window]]:
         yield from (waiting[start:end] for start, end in pairwise(edges))
 
 
-def _items(heard: _Heard) -> Iterator[Word | Dropped]:
-    for segment in heard.segments:
-        yield from words_of(segment, heard.window, heard.offset)
+def _in_order(heard: Sequence[_Heard]) -> tuple[list[Word], list[Dropped]]:
+    """The words of windows, those of a window that was heard later at their place."""
+    words: list[Word] = []
+    dropped: list[Dropped] = []
+    for each in heard:
+        items = list(each.items())
+        dropped += [item for item in items if isinstance(item, Dropped)]
+        found = [item for item in items if isinstance(item, Word)]
+        if found:
+            at = next((index for index, word in enumerate(words) if word.start >= found[0].start), len(words))
+            words[at:at] = found
+    return words, dropped

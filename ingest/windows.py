@@ -49,6 +49,17 @@ class Window:
         first, last = (sample * 1000 // RATE for sample in ends)
         return first, last
 
+    def part(self, start: float, end: float) -> Window:
+        """What lies between two moments, in seconds of the window."""
+        first, last = round(start * RATE), round(end * RATE)
+        regions, before = [], 0
+        for region in self.regions:
+            begin, finish = max(first - before, 0), min(last - before, len(region))
+            if begin < finish:
+                regions.append(replace(region, start=region.start + begin, end=region.start + finish))
+            before += len(region)
+        return Window(tuple(regions), self.sound[first:last])
+
 
 def speech_in(sound: Samples) -> list[Region]:
     """Where someone speaks, by the voice detector that faster-whisper brings; no region is longer than a window."""

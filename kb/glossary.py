@@ -7,7 +7,8 @@ import tomllib
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from difflib import SequenceMatcher
+from functools import cache, partial
 from importlib import resources
 
 from kb.text import HAN
@@ -75,6 +76,16 @@ class Glossary:
         ordered = sorted(self.terms, key=lambda term: not term.heard_as)
         names = (name for term in ordered for name in (term.names(lang)[0], *term.abbr))
         return tuple(dict.fromkeys(names))[:limit]
+
+    def mishearings(self) -> Iterator[tuple[str, str]]:
+        """What is heard, and the name of its term that is spelled most alike."""
+        for term in self.terms:
+            for heard in term.heard_as:
+                yield heard, max(term.names("zh" if HAN.search(heard) else "en"), key=partial(_likeness, heard))
+
+
+def _likeness(heard: str, name: str) -> float:
+    return SequenceMatcher(None, heard.casefold(), name.casefold(), autojunk=False).ratio()
 
 
 @cache
