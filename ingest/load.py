@@ -43,12 +43,27 @@ def _notes() -> Reader:
     return read
 
 
+def _documents() -> Reader:
+    from ingest.docx import read
+
+    return read
+
+
 _FORMATS: tuple[tuple[Kind, Callable[[], Reader], str], ...] = (
     (Kind.RECORDING, _media, ".wav .mp3 .m4a .flac .ogg .mp4 .mkv .mov .webm"),
     (Kind.CAPTIONS, _captions, ".srt .vtt .json"),
-    (Kind.DECK, _slides, ".pptx .pdf"),
+    (Kind.DECK, _slides, ".pptx .pdf .ppt"),
     (Kind.NOTE, _notes, ".md .markdown .mdx .txt .rst .ipynb .html .htm .po"),
+    (Kind.NOTE, _documents, ".docx"),
 )
+_EXPORTS = {
+    ".key": "In Keynote, choose File > Export To > PowerPoint or PDF, and add that",
+    ".pages": "In Pages, choose File > Export To > Word or PDF, and add that",
+    ".doc": "Save it as .docx in Word or LibreOffice, and add that",
+    ".odt": "Save it as .docx in LibreOffice, and add that",
+    ".odp": "Save it as .pptx in LibreOffice, and add that",
+    ".pps": "Save it as .pptx in PowerPoint or LibreOffice, and add that",
+}
 KINDS: dict[str, Kind] = {suffix: kind for kind, _, suffixes in _FORMATS for suffix in suffixes.split()}
 READERS: dict[str, Callable[[], Reader]] = {
     suffix: reader for _, reader, suffixes in _FORMATS for suffix in suffixes.split()
@@ -114,7 +129,7 @@ def load(path: Path, reading: Reading) -> Document:
         raise UnsupportedSource(
             f"no reader for {printable(suffix) or 'a file without a suffix'}",
             where=where,
-            remedy=f"Supported are {' '.join(sorted(READERS))}",
+            remedy=_EXPORTS.get(suffix, f"Supported are {' '.join(sorted(READERS))}"),
         )
     _check_size(path, reading.settings.ingest.max_mb, where)
     key = source_of(path)
