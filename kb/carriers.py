@@ -45,6 +45,7 @@ class Weights:
     licence: str
     otherwise: str  # what else the person can do
     carriers: tuple[Carrier, ...]
+    layout: str = ""  # change it when a prepared folder holds other files
 
     @property
     def carrier(self) -> Carrier | None:
@@ -67,6 +68,7 @@ E5_SMALL = Weights(
             },
         ),
     ),
+    layout="2",
 )
 USE_MULTILINGUAL = Weights(
     name="use-multilingual-3",
@@ -88,6 +90,7 @@ USE_MULTILINGUAL = Weights(
             },
         ),
     ),
+    layout="2",
 )
 _WHISPER_CONFIG = "56a6d8110d311f19c8f0471e562832c7527f146b567275bfca59fcf7c184da9a"
 WHISPER_BASE = Weights(

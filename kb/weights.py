@@ -24,7 +24,7 @@ from kb.errors import KBError, MissingDependency
 __all__ = [
     "USE_MULTILINGUAL",
     "WeightsStatus",
-    "check_cross_lingual",
+    "cross_lingual_folder",
     "embedder_folder",
     "prepare",
     "status",
@@ -67,13 +67,13 @@ def whisper_folder(cache: Path) -> Path:
     return prepare(WHISPER_BASE, cache, _join)
 
 
-def check_cross_lingual(cache: Path) -> None:
-    """Check the bytes of the packaged multilingual USE once; its own package loads them.
+def cross_lingual_folder(cache: Path) -> Path:
+    """The packaged multilingual USE, its weights unpacked on first use: inflating them takes most of their loading.
 
     Raises:
         MissingDependency: if no carrier is installed, or its bytes are not the published ones.
     """
-    prepare(USE_MULTILINGUAL, cache, _check)
+    return prepare(USE_MULTILINGUAL, cache, _unpack)
 
 
 def status(cache: Path) -> tuple[WeightsStatus, ...]:
@@ -136,8 +136,8 @@ def _build(carrier: Carrier, place: Path, build: Callable[[Carrier, Path], None]
 
 
 def _place(weights: Weights, carrier: Carrier, cache: Path) -> Path:
-    hashes = "".join(file.sha256 for file in carrier.files.values())
-    return cache / f"{weights.name}-{hashlib.sha256(hashes.encode()).hexdigest()[:12]}"
+    made_of = "".join([weights.layout, *(file.sha256 for file in carrier.files.values())])
+    return cache / f"{weights.name}-{hashlib.sha256(made_of.encode()).hexdigest()[:12]}"
 
 
 def _intact(place: Path) -> bool:
@@ -166,6 +166,16 @@ def _join(carrier: Carrier, folder: Path) -> None:
     for name in carrier.files:
         with (folder / name).open("wb") as target:
             _read(carrier, name, target.write)
+
+
+def _unpack(carrier: Carrier, folder: Path) -> None:
+    import numpy as np
+
+    _join(carrier, folder)
+    packed = folder / "weights.npz"
+    with np.load(packed, allow_pickle=False) as arrays:
+        unpacked = dict(arrays)
+    np.savez(packed, **unpacked)
 
 
 def _check(carrier: Carrier, _folder: Path) -> None:

