@@ -13,7 +13,7 @@ from index.library import Library
 from ingest.discover import is_ignored
 from kb.errors import NotFound
 from kb.files import path_of
-from kb.types import Change, SourceEntry
+from kb.types import Change, Outcome, SourceEntry
 
 
 def sync(library: Library, batch: Batch, folder: Path, on_progress: OnProgress) -> Iterator[Change]:
@@ -23,19 +23,27 @@ def sync(library: Library, batch: Batch, folder: Path, on_progress: OnProgress) 
         NotFound: if there is no such folder, or it is empty but had sources: a disk that is not mounted looks like
             this.
     """
-    if not folder.is_dir():
-        raise NotFound("there is no such folder", where=str(folder), remedy="Nothing was removed")
     root = folder.resolve()
     below = [entry for entry in library.catalog.entries() if path_of(entry.source.uri).is_relative_to(root)]
-    _check_not_emptied(folder, below)
-    yield from batch.add([folder], on_progress, gone=[entry for entry in below if not _exists(entry)])
+    _check_stands(folder, below)
+    for change in batch.add([folder], on_progress, gone=[entry for entry in below if not _exists(entry)]):
+        if change.outcome is not Outcome.FAILED or not _went(Path(change.path)):
+            yield change
     known = {entry.source.id for entry in library.catalog.entries()}
     for entry in below:
         if entry.source.id in known - batch.met and (not _exists(entry) or is_ignored(path_of(entry.source.uri), root)):
+            _check_stands(folder, below)
             yield removal(library.remove(entry.source.id))
 
 
-def _check_not_emptied(folder: Path, below: Sequence[SourceEntry]) -> None:
+def _went(path: Path) -> bool:
+    """Whether a file that was found a moment ago is gone. A name that is no UTF-8 is shown with marks, and unknown."""
+    return "\ufffd" not in str(path) and not path.exists()
+
+
+def _check_stands(folder: Path, below: Sequence[SourceEntry]) -> None:
+    if not folder.is_dir():
+        raise NotFound("there is no such folder", where=str(folder), remedy="Nothing was removed")
     try:
         is_empty = not any(folder.iterdir())
     except OSError:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from api import results
-from api.options import Json, Name
+from api import results, transcription
+from api.options import Folder, Json, Name, Paths
 from api.session import library_of, run_batch, tell
 
 commands = typer.Typer()
@@ -17,20 +16,29 @@ commands = typer.Typer()
 @commands.command(epilog="Examples: `kb add talks/ notes.md` · `kb --home team.kb add --json deck.pptx`")
 def add(
     context: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", show_default=False, readable=False)],
+    paths: Paths,
     json: Json = False,
 ) -> None:
     """Read files, and everything below folders, into the library. What has not changed is skipped."""
     run_batch(context, "Adding", lambda library, report: library.add(paths, report), json=json, new=True)
 
 
-@commands.command(epilog="Example: `kb sync notes/`")
+@commands.command(epilog="Examples: `kb sync notes/` · `kb sync notes/ --watch`")
 def sync(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="A folder.", show_default=False, readable=False)],
+    folder: Folder,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on, and sync after every change, until Ctrl-C.")] = False,
     json: Json = False,
 ) -> None:
-    """Make the library equal to a folder: as `add`, and sources whose file is gone are removed."""
+    """Make the library equal to a folder: as `add`; renames are followed, and what is gone is removed.
+
+    With `--watch`, JSON comes as one line for each change.
+    """
+    if watch:
+        from api import watching
+
+        watching.run(context, folder, json=json)
+        return
     run_batch(context, "Syncing", lambda library, report: library.sync(folder, report), json=json, new=True)
 
 
@@ -68,9 +76,18 @@ def ls(
             tell(library.sources(), results.show_warnings if warnings else results.show_sources, json=json)
 
 
-@commands.command(epilog="Examples: `kb show deck.pptx` · `kb show 3f2a --json`")
-def show(context: typer.Context, name: Name, json: Json = False) -> None:
+@commands.command(epilog="Examples: `kb show deck.pptx` · `kb show 3f2a --json` · `kb show --corrections talk.mp4`")
+def show(
+    context: typer.Context,
+    name: Name,
+    corrections: Annotated[
+        bool, typer.Option("--corrections", help="List what was corrected in a transcript instead.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Print a source: every segment with its time, page or lines, and what was left out."""
     with library_of(context) as library:
-        document = library.show(name)
-    tell(document, results.show_document, json=json)
+        if corrections:
+            tell(library.corrections(name), transcription.show_wordings, json=json)
+        else:
+            tell(library.show(name), results.show_document, json=json)

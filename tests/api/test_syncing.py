@@ -189,3 +189,20 @@ def test_a_rename_outlives_the_service(settings: Settings, notes: Path) -> None:
     with open_fake(settings) as service:
         assert set(outcomes(service.sync(notes)).values()) == {"unchanged"}
         assert service.search(Query(text="block table"))[0].source.uri.endswith("other.md")
+
+
+def test_a_folder_that_goes_while_it_is_synced_loses_nothing(synced: Service, notes: Path) -> None:
+    changes = synced.sync(notes)
+    next(changes)
+    notes.rename(notes.with_name("unmounted"))
+    with pytest.raises(NotFound, match="no such folder"):
+        list(changes)
+    assert len(synced.sources()) == 3
+
+
+def test_a_file_that_goes_while_its_folder_is_synced_is_no_failure(synced: Service, notes: Path) -> None:
+    (notes / "zebra.md").write_text("# Zebra\n\nWords.\n", encoding="utf-8")
+    changes = synced.sync(notes)
+    first = next(changes)
+    (notes / "zebra.md").unlink()
+    assert "zebra.md" not in outcomes([first, *changes])
