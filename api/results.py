@@ -88,6 +88,7 @@ def show_document(document: Document) -> None:
     say()
     for segment in document.segments:
         flags = "".join(f" [{flag.value.replace('_', ' ')}]" for flag in sorted(segment.flags))
+        flags += f" {segment.confidence:.2f}" if segment.confidence is not None else ""
         say(Text.assemble((visible(str(segment.locator)), "cyan"), f"  {segment.role.value}{flags}"))
         say(segment.text, indent=4)
     show_dropped(source.title, document.dropped)
