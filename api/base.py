@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from kb.errors import BadRequest
 from kb.types import (
     Answer,
+    AnswerEvent,
     Article,
     Change,
     Document,
+    DoneEvent,
+    Exchange,
     Filters,
     Gap,
     Hit,
@@ -37,6 +40,11 @@ def unwatched(progress: Progress) -> None:
     """Progress that nobody watches."""
 
 
+def awaited() -> bool:
+    """Nobody has given up waiting."""
+    return False
+
+
 def checked_question(text: str) -> str:
     """`text` without the white space around it.
 
@@ -53,6 +61,13 @@ def checked_question(text: str) -> str:
             f"the question has {len(text):,} characters; {MAX_QUESTION:,} are the most", remedy="Shorten it"
         )
     return text
+
+
+def answer_of(events: Iterable[AnswerEvent]) -> Answer:
+    """The answer that its events end in."""
+    *_, last = events
+    assert isinstance(last, DoneEvent)
+    return last.answer
 
 
 class KnowledgeBase(Protocol):
@@ -101,8 +116,22 @@ class KnowledgeBase(Protocol):
         """
         ...
 
-    def ask(self, question: str, filters: Filters = EVERYTHING, *, record: bool = True) -> Answer:
-        """An answer whose every claim is cited, or a refusal, which is filed as a gap unless `record` is off."""
+    def ask(
+        self, question: str, filters: Filters = EVERYTHING, *, history: Sequence[Exchange] = (), record: bool = True
+    ) -> Answer:
+        """An answer whose every claim is cited, or a refusal, which is filed as a gap unless `record` is off.
+
+        `history` are the turns before the question, the latest last; evidence is looked for anew all the same.
+        """
+        ...
+
+    def ask_events(
+        self, question: str, filters: Filters = EVERYTHING, *, history: Sequence[Exchange] = (), record: bool = True
+    ) -> Iterator[AnswerEvent]:
+        """As `ask`, while it comes into being; the last event is a `DoneEvent` with the answer.
+
+        Closing the iterator ends the work.
+        """
         ...
 
     def gaps(self) -> list[Gap]: ...

@@ -7,7 +7,7 @@ from datetime import date as Date  # noqa: N812
 
 from pydantic import Field
 
-from kb.types import Change, Filters, Frozen, Kind, Lang, Progress, Query, Source, Talk
+from kb.types import Change, Exchange, Filters, Frozen, Kind, Lang, Progress, Query, Source, Talk
 
 
 class SearchParameters(Frozen):
@@ -38,9 +38,13 @@ class SearchParameters(Frozen):
 
 
 class AskRequest(Frozen):
-    """`record` off keeps a refused question out of the gaps."""
+    """`record` off keeps a refused question out of the gaps.
+
+    `history` are the turns of the conversation before the question, the latest last.
+    """
 
     question: str
+    history: tuple[Exchange, ...] = Field(default=(), max_length=50)
     filters: Filters = Filters()
     record: bool = True
 

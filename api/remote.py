@@ -10,17 +10,32 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
+from api import stream
 from api.base import EVERYTHING, KnowledgeBase, MarkedHit, OnProgress, checked_question, unwatched
 from api.problems import error_of
 from index import names
 from kb.errors import KBError, LibraryBusy
 from kb.settings import Settings
-from kb.types import Answer, Article, Change, Document, Filters, Gap, Lang, Query, SourceEntry, Talk
+from kb.types import (
+    Answer,
+    AnswerEvent,
+    Article,
+    Change,
+    Document,
+    Exchange,
+    Filters,
+    Gap,
+    Lang,
+    Query,
+    SourceEntry,
+    Talk,
+)
 
 if TYPE_CHECKING:
     import httpx
 
 _TIMEOUT = 600.0  # seconds; a language model may write for minutes
+_EVENT: TypeAdapter[AnswerEvent] = TypeAdapter(AnswerEvent)
 _HITS = TypeAdapter(list[MarkedHit])
 _ENTRIES = TypeAdapter(list[SourceEntry])
 _GAPS = TypeAdapter(list[Gap])
@@ -91,13 +106,45 @@ class RemoteLibrary:
         )
         return _HITS.validate_json(self._call("POST", "/v1/search", resolved.model_dump(mode="json")))
 
-    def ask(self, question: str, filters: Filters = EVERYTHING, *, record: bool = True) -> Answer:
-        request = {
-            "question": checked_question(question),
-            "filters": self._resolved(filters).model_dump(mode="json"),
-            "record": record,
-        }
-        return Answer.model_validate_json(self._call("POST", "/v1/ask", request))
+    def ask(
+        self, question: str, filters: Filters = EVERYTHING, *, history: Sequence[Exchange] = (), record: bool = True
+    ) -> Answer:
+        return Answer.model_validate_json(
+            self._call("POST", "/v1/ask", self._asked(question, filters, history, record=record))
+        )
+
+    def ask_events(
+        self, question: str, filters: Filters = EVERYTHING, *, history: Sequence[Exchange] = (), record: bool = True
+    ) -> Iterator[AnswerEvent]:
+        import httpx
+
+        from api.messages import ProblemDetails
+
+        body, headers = self._asked(question, filters, history, record=record), {"Accept": stream.MEDIA_TYPE}
+        last = ""
+        try:
+            with self._client.stream("POST", "/v1/ask", json=body, headers=headers) as response:
+                if not response.is_success:
+                    response.read()
+                    raise self._problem(response)
+                for event in stream.decode(response.iter_bytes()):
+                    if event.name == stream.PROBLEM:
+                        raise _error(ProblemDetails.model_validate_json(event.data))
+                    yield _EVENT.validate_json(event.data)
+                    last = event.name
+        except httpx.HTTPError as error:
+            raise self._silent(error) from error
+        if last != "done":
+            raise self._silent(EOFError("the answer broke off"))
+
+    def _asked(
+        self, question: str, filters: Filters, history: Sequence[Exchange], *, record: bool
+    ) -> Mapping[str, Any]:
+        from api.messages import AskRequest
+
+        question, filters = checked_question(question), self._resolved(filters)
+        request = AskRequest(question=question, filters=filters, history=tuple(history), record=record)
+        return request.model_dump(mode="json")
 
     def gaps(self) -> list[Gap]:
         return _GAPS.validate_json(self._call("GET", "/v1/gaps"))

@@ -12,7 +12,6 @@ from api.console import link, local_path, note, place, say, table, visible
 if TYPE_CHECKING:
     from api.base import MarkedHit
     from kb.types import (
-        Answer,
         Article,
         Citation,
         Document,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 def show_hits(hits: Sequence[MarkedHit]) -> None:
     for number, hit in enumerate(hits, 1):
-        say(_headline(f"{number}.", hit.source.title, hit.locator, hit.source))
+        say(headline(f"{number}.", hit.source.title, hit.locator, hit.source))
         say(_marked(hit.quote, hit.marks), indent=4)
         say(link(hit.href, hit.locator), indent=4)
         if hit.twins:
@@ -39,7 +38,7 @@ def show_hits(hits: Sequence[MarkedHit]) -> None:
         note("Nothing found. Try other words, or fewer filters.")
 
 
-def _headline(number: str, title: str, locator: Time | Page | Mark, source: Source | Citation) -> Text:
+def headline(number: str, title: str, locator: Time | Page | Mark, source: Source | Citation) -> Text:
     facts = [place(locator), source.kind.value, source.lang if source.lang != "und" else ""]
     facts += [source.date.isoformat() if source.date else "", _version(source.version)]
     head = Text.assemble((f"{number:<4}", "bold"), (visible(title), "bold"))
@@ -55,26 +54,6 @@ def _marked(quote: str, marks: Iterable[tuple[int, int]]) -> Text:
     for start, end in marks:
         text.stylize("bold underline", start, end)
     return text
-
-
-def show_answer(answer: Answer) -> None:
-    if answer.refused is not None:
-        say(Text("No answer: ", style="bold yellow") + Text(visible(answer.refused.reason)))
-        if answer.refused.nearest:
-            say("\nThe nearest evidence:")
-        citations = answer.refused.nearest
-    else:
-        say(answer.text)
-        citations = answer.citations
-    say()
-    for citation in citations:
-        say(_headline(f"[{citation.n}]", citation.title, citation.locator, citation))
-        say(visible(citation.quote), indent=4)
-        say(link(citation.href, citation.locator), indent=4)
-    if answer.refused is None and answer.mode == "extractive":
-        note("\nQuoted from the sources, word for word; no language model is set (KB_LLM_BASE_URL).", "dim")
-    for dropped in answer.dropped:
-        note(f"left out: {dropped.what} ({dropped.reason})", "dim")
 
 
 def show_document(document: Document) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from api.base import EVERYTHING, MarkedHit, OnProgress, checked_question, unwatched
+from api.base import EVERYTHING, MarkedHit, OnProgress, answer_of, awaited, checked_question, unwatched
 from api.changing import Changes, Opened
 from api.finding import Finder
 from api.messages import Facets
@@ -24,13 +24,17 @@ from kb.errors import KBError, NotFound
 from kb.settings import Settings
 from kb.types import (
     Answer,
+    AnswerEvent,
     Article,
     Change,
     Document,
+    DoneEvent,
+    Exchange,
     Filters,
     Gap,
     Lang,
     Query,
+    Refusal,
     SourceEntry,
     Talk,
 )
@@ -129,15 +133,26 @@ class Service:
         hits = self._finder.find(query.model_copy(update={"text": text, "filters": filters}))
         return [MarkedHit(**dict(hit), marks=tuple(matched_spans(hit.quote, text))) for hit in hits]
 
-    def ask(self, question: str, filters: Filters = EVERYTHING, *, record: bool = True) -> Answer:
+    def ask(
+        self, question: str, filters: Filters = EVERYTHING, *, history: Sequence[Exchange] = (), record: bool = True
+    ) -> Answer:
+        return answer_of(self.ask_events(question, filters, history=history, record=record))
+
+    def ask_events(
+        self,
+        question: str,
+        filters: Filters = EVERYTHING,
+        *,
+        history: Sequence[Exchange] = (),
+        record: bool = True,
+        is_abandoned: Callable[[], bool] = awaited,
+    ) -> Iterator[AnswerEvent]:
+        """The events end early, and so does the model's work, as soon as `is_abandoned` says that nobody waits."""
         question, filters = checked_question(question), self._resolved(filters)
-        answer = self._answerer.ask(question, filters)
-        if (refused := answer.refused) and record:
-            self._catalog.add_gap(Gap(
-                question=answer.question, lang=answer.lang, reason=refused.reason, nearest=refused.nearest,
-                asked_at=datetime.now(UTC),
-            ))  # fmt: skip
-        return answer
+        for event in self._answerer.stream(question, filters, history, is_abandoned=is_abandoned):
+            if isinstance(event, DoneEvent) and event.answer.refused and record:
+                self._catalog.add_gap(_gap(event.answer, event.answer.refused))
+            yield event
 
     def facets(self) -> Facets:
         """The values that filters can take."""
@@ -196,6 +211,17 @@ class Service:
         sources = tuple(self._catalog.find(name).source.id for name in filters.sources)
         talks = tuple(self._catalog.find_talk(name).id for name in filters.talks)
         return filters.model_copy(update={"sources": sources, "talks": talks})
+
+
+def _gap(answer: Answer, refused: Refusal) -> Gap:
+    """What was asked and not answered, as it stands alone."""
+    return Gap(
+        question=answer.asked_as or answer.question,
+        lang=answer.lang,
+        reason=refused.reason,
+        nearest=refused.nearest,
+        asked_at=datetime.now(UTC),
+    )
 
 
 def open_service(settings: Settings) -> Service:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import aclosing
+from typing import Any, TypeVar
 
 from kb.errors import KBError, LibraryBusy
-from kb.types import Change, Progress
+from kb.types import AnswerEvent, Change, Progress
 
 Result = TypeVar("Result")
 Event = Progress | Change | KBError
@@ -42,25 +43,55 @@ class Workers:
         When the reader goes away or `close` is called, the batch stops after the current file; a reader that is still
         there is told by a last event, a `LibraryBusy`.
         """
-        loop, events, abandoned = asyncio.get_running_loop(), asyncio.Queue[Event | None](), threading.Event()
 
-        def emit(event: Event) -> None:
+        def work(emit: Callable[[Event], None], is_abandoned: Callable[[], bool]) -> None:
+            for change in start(_seldom(emit)):
+                emit(change)
+                if is_abandoned():
+                    break
+                if self._stopping.is_set():
+                    raise LibraryBusy(
+                        "the service is being stopped", remedy="Run it again: what is done already stays done"
+                    )
+
+        async with aclosing(self._emitted(work)) as events:
+            async for event in events:
+                yield event
+
+    async def answer(
+        self, start: Callable[[Callable[[], bool]], Iterable[AnswerEvent]]
+    ) -> AsyncGenerator[AnswerEvent | KBError, None]:
+        """The events of an answer as they happen, or what hindered it.
+
+        `start` is told when the reader has gone or `close` was called, so that a model writes for nobody.
+        """
+
+        def work(emit: Callable[[AnswerEvent], None], is_abandoned: Callable[[], bool]) -> None:
+            for event in start(lambda: is_abandoned() or self._stopping.is_set()):
+                emit(event)
+            if self._stopping.is_set():
+                raise LibraryBusy("the service is being stopped", remedy="Ask again when it runs")
+
+        async with aclosing(self._emitted(work)) as events:
+            async for event in events:
+                yield event
+
+    async def _emitted(
+        self, work: Callable[[Callable[[Any], None], Callable[[], bool]], None]
+    ) -> AsyncGenerator[Any, None]:
+        """What `work` emits in its thread; its last event is the `KBError` that ended it, if one did."""
+        loop, events, abandoned = asyncio.get_running_loop(), asyncio.Queue[object | None](), threading.Event()
+
+        def emit(event: object) -> None:
             loop.call_soon_threadsafe(events.put_nowait, event)
 
-        def work() -> None:
+        def run() -> None:
             try:
-                for change in start(_seldom(emit)):
-                    emit(change)
-                    if abandoned.is_set():
-                        break
-                    if self._stopping.is_set():
-                        raise LibraryBusy(
-                            "the service is being stopped", remedy="Run it again: what is done already stays done"
-                        )
+                work(emit, abandoned.is_set)
             except KBError as error:
                 emit(error)
 
-        task = asyncio.ensure_future(self.run(work))
+        task = asyncio.ensure_future(self.run(run))
         task.add_done_callback(lambda _: events.put_nowait(None))
         try:
             while (event := await events.get()) is not None:

@@ -88,16 +88,22 @@ def _carried(asked: Question, before: str) -> str:
     if _ELLIPTICAL.search(asked.text) and not _REFERS.search(asked.text):
         return f"{before} {asked.text}"
     own = {concept.name for concept in asked.concepts}
-    subjects = [
-        concept.surface
-        for concept in earlier.concepts
-        if concept.name not in own and concept.weight >= _SUBJECT and (concept.term or concept.named or concept.noun)
-    ]
+    subjects: list[str] = []
+    for concept in earlier.concepts:
+        says = concept.weight >= _SUBJECT and (concept.term or concept.named or concept.noun)
+        if says and concept.name not in own and not any(_same(concept.surface, other) for other in subjects):
+            subjects.append(concept.surface)
     if not subjects:
         return f"{before} {asked.text}"
     if asked.lang == "zh":
         return f"关于{'、'.join(subjects[:_CARRIED])}：{asked.text}"
     return f"About {' and '.join(subjects[:_CARRIED])}: {asked.text}"
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two ways of writing name one thing, as `block size` and `block-size`."""
+    left, right = (re.sub(r"[\W_]+", "", text).casefold() for text in (one, other))
+    return left in right or right in left
 
 
 def _written(llm: LanguageModel, asked: Question, history: Sequence[Exchange], meter: Meter) -> str | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from generate.llm import LanguageModel, Message, Meter, Schema
+from kb.files import write_whole
 from kb.types import Usage
 
 
@@ -94,9 +94,7 @@ def _keep(path: Path, text: str, schema: Schema | None) -> None:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(text.encode())
-        Path(file.name).replace(path)
+        write_whole(path, text)
     except OSError:
         return  # it saves time and holds nothing that cannot be written again
 

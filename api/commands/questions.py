@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from api import results
+from api import answers, results
 from api.options import Json, Kinds, Langs, Since, Sources, Talks, Until, Versions
 from api.problems import OK, REFUSED
-from api.session import exit_with, filters_of, library_of, tell
+from api.session import exit_with, filters_of, library_of, settings_of, tell
 
 commands = typer.Typer()
 
@@ -37,7 +37,10 @@ def search(
     tell(hits, results.show_hits, json=json)
 
 
-@commands.command(epilog='Examples: `kb ask "Why is decoding bound by memory?"` · `kb ask --lang zh 为什么需要分页？`')
+@commands.command(
+    epilog='Examples: `kb ask "Why is decoding bound by memory?"` · `kb ask --stream --lang zh 为什么需要分页？` · '
+    '`kb ask --follow "And on two GPUs?"`'
+)
 def ask(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="A question, in Chinese or English.", show_default=False)],
@@ -48,13 +51,28 @@ def ask(
     version: Versions = None,
     since: Since = None,
     until: Until = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", "-s", help="Print each sentence as soon as it is verified; as JSON: each event.")
+    ] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on from the question that was asked last.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Answer from the library, every statement with its citation; without evidence, refuse (exit code 3)."""
+    filters = filters_of(kind, lang, talk, source, version, since, until)
+    home = settings_of(context).home
+    history = answers.conversation(home) if follow else ()
     with library_of(context) as library:
-        answer = library.ask(question, filters_of(kind, lang, talk, source, version, since, until))
-    tell(answer, results.show_answer, json=json)
-    exit_with(REFUSED if answer.refused else OK)
+        if stream:
+            show = answers.print_events if json else answers.show_events
+            answer = show(library.ask_events(question, filters, history=history))
+        else:
+            answer = library.ask(question, filters, history=history)
+            tell(answer, answers.show_answer, json=json)
+    if answer is not None:
+        answers.remember(home, history, answer)
+        exit_with(REFUSED if answer.refused else OK)
 
 
 @commands.command(epilog="Example: `kb gaps`, to see what to write about next")

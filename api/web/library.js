@@ -27,7 +27,11 @@ function headers() {
 }
 
 export async function call(path, body, signal) {
-  const options = { headers: headers(), signal };
+  return (await send(path, body, signal, "application/json")).json();
+}
+
+async function send(path, body, signal, accept) {
+  const options = { headers: { ...headers(), Accept: accept }, signal };
   if (body) {
     options.method = "POST";
     options.headers["Content-Type"] = "application/json";
@@ -42,10 +46,32 @@ export async function call(path, body, signal) {
   }
   if (response.status === 401) {
     await askForKey();
-    return call(path, body, signal);
+    return send(path, body, signal, accept);
   }
   if (!response.ok) throw new Problem(await response.json().catch(() => ({ detail: response.statusText })));
-  return response.json();
+  return response;
+}
+
+// The events of an answer as they come: objects with `event`. An event ends with a blank line, wherever a piece was cut.
+export async function* events(path, body, signal) {
+  const response = await send(path, body, signal, "text/event-stream");
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let held = "";
+  for (;;) {
+    const { done, value } = await reader.read().catch((error) => {
+      throw error.name === "AbortError" ? error : new Problem({ detail: say("offline") });
+    });
+    if (done) return;
+    const parts = (held + value).split("\n\n");
+    held = parts.pop();
+    for (const part of parts) {
+      const fields = Object.fromEntries(part.split("\n").map((line) => line.split(/: (.*)/s, 2)));
+      if (!fields.data) continue;
+      const data = JSON.parse(fields.data);
+      if (fields.event === "problem") throw new Problem(data);
+      yield data;
+    }
+  }
 }
 
 function askForKey() {

@@ -1,7 +1,7 @@
 // The search page: one box, two verbs, filters; its whole state stands in the address.
 
 import { bilingual, say } from "./text.js";
-import { call, el, facts, isWeb, marked, pageImage, problemCard, reflowed, target } from "./library.js";
+import { call, el, events, facts, isWeb, marked, pageImage, Problem, problemCard, reflowed, target } from "./library.js";
 
 const $ = (id) => document.getElementById(id);
 const KINDS = ["note", "deck", "captions", "recording"];
@@ -54,7 +54,7 @@ async function run() {
   const started = performance.now();
   try {
     const data = s.mode === "ask"
-      ? await call("/v1/ask", { question: s.q, filters: filters(s) }, mine.signal)
+      ? await answer({ question: s.q, filters: filters(s) }, mine)
       : await call("/v1/search", { text: s.q, filters: filters(s), limit: 10 }, mine.signal);
     shown = { mode: s.mode, data, ms: Math.round(performance.now() - started) };
   } catch (error) {
@@ -62,6 +62,21 @@ async function run() {
     shown = { error };
   }
   if (mine === running) { document.body.removeAttribute("aria-busy"); draw(); }
+}
+
+// The whole answer. Until it is there, every verified sentence is shown as soon as it comes.
+async function answer(body, mine) {
+  const partial = { text: "", citations: [], lang: "und" };
+  for await (const event of events("/v1/ask", body, mine.signal)) {
+    if (event.event === "done") return event.answer;
+    if (event.event === "citation") {
+      partial.citations = [...partial.citations.filter((c) => c.n !== event.citation.n), event.citation];
+    } else if (event.event === "sentence") {
+      partial.text += event.text;
+      if (mine === running) { shown = { mode: "ask", data: partial, partial: true }; draw(); }
+    }
+  }
+  throw new Problem({ detail: say("offline") });
 }
 
 // --- drawing ---
@@ -116,7 +131,8 @@ function hitCard(hit) {
     hit.twins.length ? el("p", { class: "dim", text: say("more", hit.twins.length) }) : null);
 }
 
-const citationCard = (c) => card({ ...c, sourceId: c.source_id, source: c, body: [reflowed(c.quote)], n: c.n });
+const citationCard = (c) => card({ ...c, sourceId: c.source_id, source: c, body: [reflowed(c.quote)], n: c.n },
+  c.gloss ? el("p", { class: "gloss" }, el("span", { class: "dim", text: say("gloss") }), ` ${c.gloss}`) : null);
 
 function card(item, after = null) {
   const link = target(item.href, item.sourceId, item.locator);
@@ -139,10 +155,15 @@ function drawAnswer(answer) {
   const box = el("div", { class: `card answer${answer.refused ? " refused" : ""}` },
     el("h2", { text: say(answer.refused ? "refused" : "answer") }));
   if (answer.refused) box.append(el("p", { text: answer.refused.reason }));
-  else box.append(...answerText(answer), el("p", { class: "dim", text: say(answer.mode) }));
+  else {
+    box.append(...answerText(answer));
+    const remarks = [answer.mode ? say(answer.mode) : say("writing"), answer.as_of ? say("asOf", answer.as_of) : "",
+      answer.dropped?.length ? say("dropped", answer.dropped.length) : ""];
+    box.append(el("p", { class: "dim", text: remarks.filter(Boolean).join(" · ") }));
+  }
   const list = el("ol", { class: "results" }, ...citations.map(citationCard));
   $("answer").replaceChildren(box, ...(citations.length ? [el("h2", { class: "section", text: say(answer.refused ? "nearest" : "citations") }), list] : []));
-  $("status").textContent = answer.refused ? "" : say("answered", citations.length);
+  $("status").textContent = answer.refused || !answer.mode ? "" : say("answered", citations.length);
 }
 
 // Paragraphs whose markers [n] become buttons that show the quote; a number without a citation stays text.

@@ -15,8 +15,14 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from api.app import create_app
 from api.auth import Keys
+from api.models import Models
 from api.routes.pages import WEB
 from api.service import Service
+from generate.llm import Message, Meter
+from index.client import QdrantStore
+from kb.settings import Settings
+from tests.fakes import FakeEmbedder, FakeTranscriber, Scripted, ScriptedModel
+from tests.generate.material import citing
 
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = [
@@ -239,3 +245,42 @@ def test_both_languages_say_everything() -> None:
     used = set(re.findall(r'data-i18n(?:-label)?="(\w+)"', "".join(f.read_text("utf-8") for f in WEB.glob("*.html"))))
     used |= set(re.findall(r'say\("(\w+)"', "".join(f.read_text("utf-8") for f in WEB.glob("*.js"))))
     assert used <= set(keys[0])
+
+
+# --- an answer on its way ---------------------------------------------------------------------------------------
+
+
+class PausingModel(ScriptedModel):
+    """Goes on behind the first sentence when `go` is set."""
+
+    def __init__(self, *replies: Scripted) -> None:
+        super().__init__(*replies)
+        self.go = threading.Event()
+
+    def stream(self, message: Message, *, schema: object = None, meter: Meter | None = None) -> Iterator[str]:
+        self.messages.append(message)
+        first, *others = str(self.replies.pop(0)(message)).split("]}, ")  # type: ignore[operator]
+        yield f"{first}]}}, "
+        assert self.go.wait(30)
+        yield "]}, ".join(others)
+
+
+@browser_only
+@needs_chromium
+def test_sentences_appear_while_the_answer_is_written(settings: Settings, notes: Path, chromium: Browser) -> None:
+    first = ("The flag `--block-size` sets the block size.",) * 2
+    second = ("The KV cache is cut into blocks of 16 tokens.",) * 2
+    model = PausingModel(citing(first, second))
+    models = Models(settings, embedder=FakeEmbedder(), transcriber=FakeTranscriber(), llm=model)
+    with Service(settings, QdrantStore(":memory:", collection="notes"), models) as service:
+        list(service.add([notes]))
+        with serving(service, Keys(reader=None, owner="the-owner-token")) as url, chromium.new_context() as context:
+            page = context.new_page()
+            page.goto(f"{url}/?mode=ask&q=What+does+--block-size+set%3F")
+            expect(page.locator(".answer .prose")).to_contain_text(first[0])
+            expect(page.locator(".answer")).to_contain_text("Being written")
+            expect(page.locator("#citation-1 blockquote")).to_contain_text(first[1])
+            model.go.set()
+            expect(page.locator(".answer")).to_contain_text("Written by a language model")
+            expect(page.locator(".answer .prose")).to_contain_text(second[0])
+            expect(page.locator(".answer .marker")).to_have_count(2)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from generate.llm import Message
 from index.client import QdrantStore
 from index.embed import DENSE
 from index.search import Searcher
@@ -101,3 +104,17 @@ def hit(
         locator=mark,
         href=mark.href(source),
     )
+
+
+def citing(*claims: tuple[str, str]) -> Callable[[Message], str]:
+    """Claims with a quote each, cited to whichever evidence holds the quote."""
+
+    def make(message: Message) -> str:
+        blocks = re.findall(r"\[(e\w{7})\] [^\n]*\n(.*?)(?=\n\n\[e\w{7}\] |\n</evidence)", message.user, re.S)
+        found = []
+        for text, quote in claims:
+            key = next((key for key, body in blocks if quote in body), "e0000000")
+            found.append({"text": text, "support": [{"id": key, "quote": quote}]})
+        return json.dumps({"claims": found}, ensure_ascii=False)
+
+    return make

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from generate.answer import LONGEST_QUESTION, Answerer
 from generate.cite import MARKER
 from generate.extract import read
-from generate.llm import Message
 from generate.passages import passages
 from generate.question import analyse
 from index.search import Searcher
@@ -18,7 +16,7 @@ from kb.errors import BadRequest, GenerationFailed, Truncated
 from kb.text import find_quote
 from kb.types import Answer, Filters, Hit, Kind, Query
 from tests.fakes import ScriptedModel
-from tests.generate.material import NOTES, documents, hit, searcher
+from tests.generate.material import NOTES, citing, documents, hit, searcher
 
 
 @pytest.fixture(scope="module")
@@ -154,27 +152,13 @@ def test_the_same_question_gets_the_same_answer_and_recipe(search: Searcher) -> 
 # --- with a language model --------------------------------------------------------------------------------------
 
 
-def reply(*claims: tuple[str, str]) -> Callable[[Message], str]:
-    """Claims with a quote each, cited to whichever evidence holds the quote."""
-
-    def make(message: Message) -> str:
-        blocks = re.findall(r"\[(e\w{7})\] [^\n]*\n(.*?)(?=\n\n\[e\w{7}\] |\n</evidence)", message.user, re.S)
-        found = []
-        for text, quote in claims:
-            key = next((key for key, body in blocks if quote in body), "e0000000")
-            found.append({"text": text, "support": [{"id": key, "quote": quote}]})
-        return json.dumps({"claims": found}, ensure_ascii=False)
-
-    return make
-
-
 GOOD = ("块池的缓存键是 `(block_hash, group_id)`。", "块池使用 `(block_hash, group_id)` 作为缓存键")
 BAD = ("每个块保存 32 个 token。", "每个块保存 16 个 token 的键和值。")
 KEY = "块池用什么元组作为缓存键？"
 
 
 def test_a_verified_claim_is_shown_with_its_citation(search: Searcher) -> None:
-    answer = Answerer(search.search, llm=ScriptedModel(reply(GOOD))).ask(KEY)
+    answer = Answerer(search.search, llm=ScriptedModel(citing(GOOD))).ask(KEY)
     sound(answer)
     assert answer.text == f"{GOOD[0]} [1]"
     assert answer.mode == "generated"
@@ -182,7 +166,7 @@ def test_a_verified_claim_is_shown_with_its_citation(search: Searcher) -> None:
 
 
 def test_an_unsupported_claim_is_tried_again_with_the_finding_then_dropped_and_counted(search: Searcher) -> None:
-    model = ScriptedModel(reply(GOOD, BAD), reply(GOOD, BAD))
+    model = ScriptedModel(citing(GOOD, BAD), citing(GOOD, BAD))
     answer = Answerer(search.search, llm=model).ask(KEY)
     sound(answer)
     assert "32" not in answer.text
@@ -192,7 +176,7 @@ def test_an_unsupported_claim_is_tried_again_with_the_finding_then_dropped_and_c
 
 def test_a_corrected_reply_needs_no_dropping(search: Searcher) -> None:
     right = ("每个块保存 16 个 token。", BAD[1])
-    answer = Answerer(search.search, llm=ScriptedModel(reply(BAD), reply(right))).ask("每个块保存多少个 token？")
+    answer = Answerer(search.search, llm=ScriptedModel(citing(BAD), citing(right))).ask("每个块保存多少个 token？")
     assert answer.text == f"{right[0]} [1]"
 
 
@@ -205,14 +189,14 @@ def test_part2_13_nothing_left_is_a_refusal(search: Searcher, text: str) -> None
 
 
 def test_one_repair_of_a_reply_that_is_no_json(search: Searcher) -> None:
-    model: ScriptedModel = ScriptedModel("The key is a tuple.", lambda _: reply(GOOD)(model.messages[0]))
+    model: ScriptedModel = ScriptedModel("The key is a tuple.", lambda _: citing(GOOD)(model.messages[0]))
     assert Answerer(search.search, llm=model).ask(KEY).refused is None
     with pytest.raises(GenerationFailed, match=r"not the JSON.*Use a model"):
         Answerer(search.search, llm=ScriptedModel("no", "still no")).ask(KEY)
 
 
 def test_p37_a_truncated_reply_splits_the_work(search: Searcher) -> None:
-    model = ScriptedModel(Truncated("cut"), reply(GOOD), '{"claims": []}')
+    model = ScriptedModel(Truncated("cut"), citing(GOOD), '{"claims": []}')
     answer = Answerer(search.search, llm=model).ask(KEY)
     whole, first, second = (set(re.findall(r"^\[(e\w{7})\]", m.user, re.M)) for m in model.messages)
     assert first | second == whole
@@ -242,7 +226,7 @@ def poisoned(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
 
 
 def test_p36_evidence_is_fenced_by_a_nonce_that_changes_with_every_call(poisoned: Searcher) -> None:
-    model = ScriptedModel(reply(GOOD), reply(GOOD))
+    model = ScriptedModel(citing(GOOD), citing(GOOD))
     for _ in range(2):
         Answerer(poisoned.search, llm=model).ask(KEY)
     nonces = [re.search(r"<evidence (\w{16})>\n.*\n</evidence \1>", m.user, re.S)[1] for m in model.messages]  # type: ignore[index]
@@ -261,7 +245,7 @@ def test_p36_evidence_is_fenced_by_a_nonce_that_changes_with_every_call(poisoned
     ],
 )
 def test_p36_a_model_that_obeys_a_poisoned_note_is_not_shown(poisoned: Searcher, obeyed: str) -> None:
-    bad = reply((obeyed, "块池使用 `(block_hash, group_id)` 作为缓存键。"))
+    bad = citing((obeyed, "块池使用 `(block_hash, group_id)` 作为缓存键。"))
     answer = Answerer(poisoned.search, llm=ScriptedModel(bad, bad)).ask(KEY)
     assert answer.refused is not None
     assert answer.dropped

@@ -1,0 +1,117 @@
+"""How an answer looks to a person, whole or while it comes into being, and the conversation that it belongs to."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from api.console import link, note, out, say, visible
+from api.results import headline
+
+if TYPE_CHECKING:
+    from kb.types import Answer, AnswerEvent, Citation, Exchange
+
+_TURNS = 8  # that a conversation keeps
+
+
+def show_answer(answer: Answer) -> None:
+    if answer.refused is None:
+        say(answer.text)
+    _show_ground(answer)
+
+
+def show_events(events: Iterable[AnswerEvent]) -> Answer | None:
+    """Print every sentence as it comes and what it rests on at the end; the answer, None if the events broke off."""
+    answer = None
+    for event in events:
+        if event.event == "sentence":
+            out.print(visible(event.text), end="", soft_wrap=True)
+            out.file.flush()
+        elif event.event == "done":
+            answer = event.answer
+    if answer is not None:
+        say()
+        _show_ground(answer)
+    return answer
+
+
+def print_events(events: Iterable[AnswerEvent]) -> Answer | None:
+    """Print every event as a line of JSON; the answer, None if the events broke off."""
+    answer = None
+    for event in events:
+        sys.stdout.buffer.write(event.model_dump_json().encode() + b"\n")
+        sys.stdout.flush()
+        if event.event == "done":
+            answer = event.answer
+    return answer
+
+
+def _show_ground(answer: Answer) -> None:
+    if answer.refused is not None:
+        say(Text("No answer: ", style="bold yellow") + Text(visible(answer.refused.reason)))
+        if answer.refused.nearest:
+            say("\nThe nearest evidence:")
+    say()
+    for citation in answer.refused.nearest if answer.refused else answer.citations:
+        _show_citation(citation)
+    for remark in _remarks(answer):
+        note(remark, "dim")
+
+
+def _show_citation(citation: Citation) -> None:
+    say(headline(f"[{citation.n}]", citation.title, citation.locator, citation))
+    say(visible(citation.quote), indent=4)
+    if citation.gloss:
+        say(Text(f"translated by the model: {visible(citation.gloss)}", style="italic"), indent=4)
+    say(link(citation.href, citation.locator), indent=4)
+
+
+def _remarks(answer: Answer) -> Iterator[str]:
+    if answer.asked_as:
+        yield f"\nUnderstood as: {answer.asked_as}"
+    if answer.as_of:
+        yield f"\nAs of version {answer.as_of}."
+    if answer.refused is None and answer.mode == "extractive":
+        yield "\nQuoted from the sources, word for word; no language model is set (KB_LLM_BASE_URL)."
+    for dropped in answer.dropped:
+        yield f"left out: {dropped.what} ({dropped.reason})"
+    if (usage := answer.usage) is not None:
+        cost = f", cost {usage.cost:.4f}" if usage.cost is not None else ""
+        kept = f" ({usage.cached} remembered)" if usage.cached else ""
+        yield f"{usage.calls} calls{kept}, {usage.prompt_tokens} + {usage.completion_tokens} tokens{cost}"
+
+
+# --- the conversation -------------------------------------------------------------------------------------------
+
+
+def conversation(home: Path) -> tuple[Exchange, ...]:
+    """The turns that `remember` kept for this library; none if there are none or they cannot be read."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from kb.types import Exchange
+
+    try:
+        return TypeAdapter(tuple[Exchange, ...]).validate_json(_kept(home).read_bytes())
+    except (OSError, ValidationError):
+        return ()
+
+
+def remember(home: Path, history: Iterable[Exchange], answer: Answer) -> None:
+    """Keep the conversation, with the question as it stands alone, for the question that follows."""
+    from pydantic import TypeAdapter
+
+    from kb.files import write_whole
+    from kb.types import Exchange
+
+    latest = Exchange(question=answer.asked_as or answer.question, answer="" if answer.refused else answer.text)
+    turns = (*history, latest)[-_TURNS:]
+    _kept(home).parent.mkdir(parents=True, exist_ok=True)
+    write_whole(_kept(home), TypeAdapter(tuple[Exchange, ...]).dump_json(turns), mode=0o600)
+
+
+def _kept(home: Path) -> Path:
+    return home / "cache" / "conversation.json"
