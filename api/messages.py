@@ -7,6 +7,8 @@ from datetime import date as Date  # noqa: N812
 
 from pydantic import Field
 
+from api.problems import error_of
+from kb.errors import KBError
 from kb.types import Change, Exchange, Filters, Frozen, Kind, Lang, Progress, Query, Source, Talk
 
 
@@ -80,6 +82,10 @@ class ProblemDetails(Frozen):
     where: str = ""
     remedy: str = ""
     errors: tuple[str, ...] = ()
+
+    def error(self) -> KBError:
+        """The error that it tells of, for clients of the service."""
+        return error_of(self.type)(self.detail, where=self.where, remedy=self.remedy)
 
 
 class BatchEvent(Frozen):

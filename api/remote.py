@@ -12,7 +12,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from api import stream
 from api.base import EVERYTHING, KnowledgeBase, MarkedHit, OnProgress, checked_question, unwatched
-from api.problems import error_of
 from index import names
 from kb.errors import KBError, LibraryBusy
 from kb.settings import Settings
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     import httpx
 
 _TIMEOUT = 600.0  # seconds; a language model may write for minutes
-_EVENT: TypeAdapter[AnswerEvent] = TypeAdapter(AnswerEvent)
 _HITS = TypeAdapter(list[MarkedHit])
 _ENTRIES = TypeAdapter(list[SourceEntry])
 _GAPS = TypeAdapter(list[Gap])
@@ -118,24 +116,15 @@ class RemoteLibrary:
     ) -> Iterator[AnswerEvent]:
         import httpx
 
-        from api.messages import ProblemDetails
-
         body, headers = self._asked(question, filters, history, record=record), {"Accept": stream.MEDIA_TYPE}
-        last = ""
         try:
             with self._client.stream("POST", "/v1/ask", json=body, headers=headers) as response:
                 if not response.is_success:
                     response.read()
                     raise self._problem(response)
-                for event in stream.decode(response.iter_bytes()):
-                    if event.name == stream.PROBLEM:
-                        raise _error(ProblemDetails.model_validate_json(event.data))
-                    yield _EVENT.validate_json(event.data)
-                    last = event.name
-        except httpx.HTTPError as error:
+                yield from stream.answer_events(response.iter_bytes())
+        except (httpx.HTTPError, EOFError) as error:
             raise self._silent(error) from error
-        if last != "done":
-            raise self._silent(EOFError("the answer broke off"))
 
     def _asked(
         self, question: str, filters: Filters, history: Sequence[Exchange], *, record: bool
@@ -199,14 +188,14 @@ class RemoteLibrary:
                 if not response.is_success:
                     response.read()
                     raise self._problem(response)
-                for line in _lines(response.iter_bytes()):
+                for line in stream.json_lines(response.iter_bytes()):
                     event = BatchEvent.model_validate_json(line)
                     if event.progress:
                         on_progress(event.progress)
                     if event.change:
                         yield event.change
                     if event.problem:
-                        raise _error(event.problem)
+                        raise event.problem.error()
         except httpx.HTTPError as error:
             raise self._silent(error) from error
 
@@ -221,23 +210,9 @@ class RemoteLibrary:
         from api.messages import ProblemDetails
 
         try:
-            return _error(ProblemDetails.model_validate_json(response.content))
+            return ProblemDetails.model_validate_json(response.content).error()
         except ValidationError:
             return KBError(f"the service answered {response.status_code} without a reason", where=self._url)
-
-
-def _error(problem: Any) -> KBError:  # noqa: ANN401
-    return error_of(problem.type)(problem.detail, where=problem.where, remedy=problem.remedy)
-
-
-def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Lines end at `\\n` alone: JSON may hold U+2028, at which `iter_lines` would cut."""
-    rest = b""
-    for piece in pieces:
-        *lines, rest = (rest + piece).split(b"\n")
-        yield from lines
-    if rest:
-        yield rest
 
 
 def _segment(name: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from kb.errors import KBError
 from kb.types import Answer, AnswerEvent, DoneEvent
@@ -23,6 +23,7 @@ PROBLEM = "problem"
 
 _ALIVE = 15.0  # seconds of silence after which a comment shows proxies that the connection lives
 _CLIENT_CLOSED = 499  # nobody reads it; logs call it "client closed request"
+_EVENT: TypeAdapter[AnswerEvent] = TypeAdapter(AnswerEvent)
 _ANSWERS = AsyncGenerator[AnswerEvent | KBError, None]
 # JSON leaves these as they are, and many a client takes them for the end of a line.
 _LINE_ENDS = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"})
@@ -54,6 +55,35 @@ def decode(pieces: Iterable[bytes]) -> Iterator[ServerEvent]:
             name = value.decode()
         elif field == b"data":
             data.append(value)
+
+
+def answer_events(pieces: Iterable[bytes]) -> Iterator[AnswerEvent]:
+    """The events of an answer out of its stream.
+
+    Raises:
+        KBError: what the service met on the way.
+        EOFError: if the stream ends before the answer is done.
+    """
+    from api.messages import ProblemDetails
+
+    name = ""
+    for event in decode(pieces):
+        name = event.name
+        if name == PROBLEM:
+            raise ProblemDetails.model_validate_json(event.data).error()
+        yield _EVENT.validate_json(event.data)
+    if name != "done":
+        raise EOFError("the answer broke off")
+
+
+def json_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a stream of JSON. They end at `\\n` alone: JSON may hold what others take for a line's end."""
+    rest = b""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+    if rest:
+        yield rest
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -15,8 +15,9 @@ import httpx
 import pytest
 
 from api.base import KnowledgeBase
-from api.remote import RemoteLibrary, _lines, connect
+from api.remote import RemoteLibrary, connect
 from api.service import Service
+from api.stream import answer_events, json_lines
 from index.serving import record_service
 from kb.errors import BadRequest, LibraryBusy, NotFound
 from kb.settings import Settings
@@ -207,7 +208,7 @@ def told_by(home: Path) -> list[object]:
 
 def test_p45_a_line_ends_at_a_newline_alone() -> None:
     pieces = ['{"a": "x\u2028y\x85z"}\n{"b"'.encode(), b": 1}\n", b"{}"]
-    assert list(_lines(iter(pieces))) == ['{"a": "x\u2028y\x85z"}'.encode(), b'{"b": 1}', b"{}"]
+    assert list(json_lines(iter(pieces))) == ['{"a": "x\u2028y\x85z"}'.encode(), b'{"b": 1}', b"{}"]
 
 
 def test_httpx_trusts_no_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,3 +218,17 @@ def test_httpx_trusts_no_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatc
         library.sources()
     assert isinstance(caught.value.__cause__, httpx.ConnectError)
     library.close()
+
+
+def test_an_answer_streams_through_the_service(remote: KnowledgeBase) -> None:
+    *events, done = remote.ask_events("What does --block-size set?", Filters(langs=("en",)))
+    assert done.event == "done"
+    assert done.answer == remote.ask("What does --block-size set?", Filters(langs=("en",)))
+    assert "".join(event.text for event in events if event.event == "sentence") == done.answer.text
+    with pytest.raises(BadRequest):
+        list(remote.ask_events(" "))
+
+
+def test_an_answer_that_breaks_off_is_told() -> None:
+    with pytest.raises(EOFError):
+        list(answer_events([b": nothing\n\n"]))
