@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import reduce
 from itertools import pairwise
+from operator import add
 from statistics import median
 
 from ingest.lines import Line
@@ -13,7 +15,7 @@ _CODE = re.compile(
     r"^\s*(?:def|class|import|from \S+ import|return|if .*:|elif|else:|for .* in |while|with .*:|try:|except|print\(|"
     r"assert |async |await |yield |raise |export |template|#include|#pragma|using |void |int |float |auto |const |let |"
     r"pip install|docker |curl |vllm |python3? |CUDA_|\$ |>>> ?|@\w|//|#\s?[a-z])"
-    r"|[\w)\]]\s?(?:=|\+=|==|:=|->)\s?[\w\"'(\[{-]|\w\(.*[\w\"')\]],?\)?:?$|[;{}\\]$|^[\])}]+,?$|\w+_\w+.*[(=,]"
+    r"|[\w)\]]\s?(?:=|\+=|==|:=|->)\s?[\w\"'(\[{-]|\w\(.*[\w\"')\]],?\)?:?$|[;{\\]$|^[\])}]+,?$|\w+_\w+.*[(=,]"
 )
 _PROSE = re.compile(r"[.!?。！？；：]\s*$|[\u4e00-\u9fff]{6}")
 _LEAST_LINES = 2
@@ -31,13 +33,13 @@ def is_code(lines: Sequence[Line]) -> bool:
 
 def rows(lines: Sequence[Line]) -> list[Line]:
     """Lines from the top, those that stand beside each other joined."""
-    found: list[Line] = []
-    for line in sorted(lines, key=lambda line: (line.box.top + line.box.bottom, line.box.left)):
-        if found and line.box.shares_line_with(found[-1].box) and line.box.left >= found[-1].box.right - line.size:
-            found[-1] = found[-1] + line
+    found: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: line.box.top + line.box.bottom):
+        if found and line.box.shares_line_with(found[-1][-1].box):
+            found[-1].append(line)
         else:
-            found.append(line)
-    return found
+            found.append([line])
+    return [reduce(add, sorted(row, key=lambda line: line.box.left)) for row in found]
 
 
 def indented(lines: Sequence[Line]) -> str:

@@ -32,12 +32,17 @@ def diagram_text(frame: etree._Element, slide_part: Part) -> str:
     """The texts of a SmartArt graphic, a line each: from its data, else from its drawing (PITFALLS 12)."""
     relations = frame.find(f".//{_DGM}relIds")
     data = parse(slide_part.related_part(relations.get(f"{_R}dm")).blob)
-    points = (point for point in data.iter(f"{_DGM}pt") if point.get("type", "node") not in _CONNECTING_POINTS)
-    lines = [line for point in points for line in _lines(point)]
+    lines = diagram_lines(data)
     extension = data.find(".//{*}dataModelExt")
     if not lines and extension is not None and extension.get("relId"):
         lines = _lines(parse(slide_part.related_part(extension.get("relId")).blob))
     return canonical("\n".join(lines))
+
+
+def diagram_lines(data: etree._Element) -> list[str]:
+    """The texts of the data of a SmartArt graphic (`dgm:dataModel`)."""
+    points = (point for point in data.iter(f"{_DGM}pt") if point.get("type", "node") not in _CONNECTING_POINTS)
+    return [line for point in points for line in _lines(point)]
 
 
 def _lines(element: etree._Element) -> list[str]:

@@ -57,6 +57,10 @@ class Box:
     def scaled(self, x: float, y: float) -> Box:
         return Box(x * self.left, y * self.top, x * self.right, y * self.bottom)
 
+    def trimmed(self, share: float) -> Box:
+        """Lower by `share` of its height at the top and at the bottom."""
+        return Box(self.left, self.top + share * self.height, self.right, self.bottom - share * self.height)
+
     def moved(self, x: float, y: float) -> Box:
         return Box(self.left + x, self.top + y, self.right + x, self.bottom + y)
 

@@ -34,9 +34,13 @@ class Line:
         return replace(self, box=box, size=scale * self.size)
 
 
-def arranged(groups: Sequence[Sequence[Line]]) -> list[Line]:
-    """Visual lines in the order of reading; the lines of a group, such as a text box, stay together."""
-    boxes = [around(group) for group in groups]
+def arranged(groups: Sequence[Sequence[Line]], air: float = 0.0) -> list[Line]:
+    """Visual lines in the order of reading; the lines of a group, such as a text box, stay together.
+
+    Args:
+        air: share of a line's height that is empty above and below it.
+    """
+    boxes = [around(group).trimmed(air) for group in groups]
     width = max((box.right for box in boxes), default=0) - min((box.left for box in boxes), default=0)
     order = reading_order(boxes, column_width=_COLUMN_SHARE * width)
     return _joined([line for i in order for line in groups[i]])

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SIDE = 1280  # pixels of the longer side; on dense slides, 1600 cost half as much again and read no better
 _SURE = 0.85  # on slides in Chinese and English, lines below it were misread numbers, logos and stray marks
 _LIGHT = 160  # of 255; the visible part of a picture that is lighter was made for a dark slide
+AIR = 0.18  # of a line's height, above and below it: the recogniser puts it there, so that lines overlap
 _PLACES = 20  # named in a message
 _LOCK = threading.Lock()
 _HOW = "Install it with `pip install 'vllm-notes-kb[ocr]'` and add the deck again"
@@ -108,8 +109,10 @@ def _recognise(picture: Image, threads: int) -> Seen:
         if score < _SURE:
             unsure += 1
             continue
-        box = Box(*(float(value) for value in (*corners.min(axis=0), *corners.max(axis=0))))
-        lines.append(Line(canonical(text).strip(), box, box.height, confidence=float(score)))
+        left, top, right, bottom = (float(value) for value in (*corners.min(axis=0), *corners.max(axis=0)))
+        lines.append(
+            Line(canonical(text).strip(), Box(left, top, right, bottom), bottom - top, confidence=float(score))
+        )
     return Seen(tuple(lines), unsure, "" if lines else "nothing in it was recognised with confidence")
 
 

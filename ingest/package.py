@@ -6,10 +6,11 @@ lead to it, and a broken slide becomes an empty one, so that page numbers stay a
 
 from __future__ import annotations
 
+import mmap
 import posixpath
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -29,8 +30,10 @@ _INFLATED = 512 * 2**20  # bytes of XML in a deck; a thousand dense slides stay 
 _INFLATED_MEDIA = 8 * 2**30  # bytes of all parts
 _PICTURE = 256 * 2**20  # bytes; a larger part is a film, and no rendering needs it
 _RATIO = 200  # of a part above a mebibyte; XML of real decks shrinks 10 to 50 times
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _CONTENT_TYPES = "[Content_Types].xml"
-_PRESENTATION = "ppt/presentation.xml"
+PRESENTATION = "ppt/presentation.xml"
+DOCUMENT = "word/document.xml"
 _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _EMPTY_SLIDE = (
     b'<p:sld xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" '
@@ -50,16 +53,19 @@ class _Package:
     dropped: list[Dropped] = field(default_factory=list)
 
 
-def sound_copy(path: Path, copy: IO[bytes], *, rendering: bool = False) -> tuple[Dropped, ...]:
-    """Write a deck that opens to `copy`; what had to be left out of it.
+def sound_copy(
+    path: Path, copy: IO[bytes], *, main: str = PRESENTATION, rendering: bool = False
+) -> tuple[Dropped, ...]:
+    """Write a deck or a document that opens to `copy`; what had to be left out of it.
 
     Args:
-        path: a PPTX file.
+        path: a PPTX or a DOCX file.
         copy: where the copy goes, rewound at the end.
+        main: the part that the others belong to, `PRESENTATION` or `DOCUMENT`.
         rendering: copy pictures, too, and drop what a renderer would fetch from elsewhere.
 
     Raises:
-        UnreadableSource: if the file is no zip or no PowerPoint deck.
+        UnreadableSource: if the file is no zip, or of another program.
         LimitExceeded: if it is a zip bomb.
     """
     package = _Package()
@@ -67,17 +73,39 @@ def sound_copy(path: Path, copy: IO[bytes], *, rendering: bool = False) -> tuple
         with zipfile.ZipFile(path) as archive:
             _check(archive, path)
             _load(archive, package)
-            if _PRESENTATION not in package.parts or _CONTENT_TYPES not in package.parts:
-                raise zipfile.BadZipFile("it holds no presentation")
+            if main not in package.parts or _CONTENT_TYPES not in package.parts:
+                raise zipfile.BadZipFile(package.broken.get(main) or _what_else(archive, main))
             _repair(package, local=rendering)
             with zipfile.ZipFile(copy, "w", zipfile.ZIP_STORED) as target:
                 for name, content in package.parts.items():
                     target.writestr(name, content if content or not rendering else _picture(archive, name))
     except zipfile.BadZipFile as error:
-        what, remedy = f"this is no PPTX file ({error})", "Open it in PowerPoint or LibreOffice and save it as .pptx"
+        suffix = "PPTX" if main == PRESENTATION else "DOCX"
+        what, remedy = f"this is no {suffix} file ({error})", f"Open it in its own program and save it as {suffix}"
         raise UnreadableSource(what, where=str(path), remedy=remedy) from error
     copy.seek(0)
     return tuple(package.dropped)
+
+
+def _what_else(archive: zipfile.ZipFile, main: str) -> str:
+    names = archive.namelist()
+    if any(name.endswith((".iwa", "Index.zip", "index.apxl")) for name in names):
+        return "it is a Keynote file: in Keynote, choose File > Export To > PowerPoint or PDF"
+    if PRESENTATION in names or DOCUMENT in names:
+        return f"it is a {'PPTX' if PRESENTATION in names else 'DOCX'} file: give it that suffix"
+    return "it holds no " + ("presentation" if main == PRESENTATION else "document")
+
+
+def is_encrypted(path: Path) -> bool:
+    """An Office file that asks for a password is a container of the old format, with a stream of this name."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(_ENCRYPTED) >= 0
+
+
+def relation_targets(parts: Mapping[str, bytes], source: str) -> dict[str, str]:
+    """The parts that the relations of a part lead to, by their ids."""
+    relations = parse(parts.get(_relations_of(source), _EMPTY_RELATIONS))
+    return {relation.get("Id", ""): _resolve(source, relation.get("Target", "")) for relation in relations}
 
 
 def open_picture(path: Path, part: str) -> Image | None:
@@ -140,7 +168,9 @@ def _load(archive: zipfile.ZipFile, package: _Package) -> None:
 
 
 def _repair(package: _Package, *, local: bool) -> None:
-    slides = {name: number for number, name in enumerate(_slides(package), start=1)}
+    slides = (
+        {name: number for number, name in enumerate(_slides(package), start=1)} if PRESENTATION in package.parts else {}
+    )
     for name, number in slides.items():
         if name not in package.parts:
             reason = package.broken.get(name, "its part is missing in the file")
@@ -153,10 +183,9 @@ def _repair(package: _Package, *, local: bool) -> None:
 
 def _slides(package: _Package) -> Iterator[str]:
     """Part names of the slides in the order of the show, hidden ones included."""
-    relations = package.parts.get(_relations_of(_PRESENTATION), _EMPTY_RELATIONS)
-    targets = {relation.get("Id"): relation.get("Target", "") for relation in parse(relations)}
-    for slide in parse(package.parts[_PRESENTATION]).iterfind(".//{*}sldIdLst/{*}sldId"):
-        yield _resolve(_PRESENTATION, targets.get(slide.get(f"{{{_RELATIONS}}}id"), ""))
+    targets = relation_targets(package.parts, PRESENTATION)
+    for slide in parse(package.parts[PRESENTATION]).iterfind(".//{*}sldIdLst/{*}sldId"):
+        yield targets.get(slide.get(f"{{{_RELATIONS}}}id", ""), "")
 
 
 def _drop_dead_relations(package: _Package, name: str, slide: int | None, *, local: bool) -> None:

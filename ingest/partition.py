@@ -1,12 +1,13 @@
-"""unstructured's `partition_pptx`, made to work without a network and told exactly what to read."""
+"""unstructured's `partition_pptx` and `partition_docx`, made to work without a network and told what to read."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
+from ingest.graphics import table_text
 from kb.errors import MissingDependency
 from kb.text import canonical
 
@@ -15,7 +16,19 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from unstructured.documents.elements import Element
 
+_WIDEST = 200  # columns that a cell may span
 _POSITION = "{*}spPr/{*}xfrm"
+
+
+class Part(NamedTuple):
+    """A paragraph or a table of a document; `margin` for what stands in a header or a footer, `item` of a list."""
+
+    text: str
+    style: str
+    table: bool
+    margin: bool
+    item: bool
+    links: tuple[tuple[str, str], ...]  # words and address
 
 
 def shape_texts(shapes: Sequence[_Element]) -> list[str]:
@@ -30,7 +43,10 @@ def shape_texts(shapes: Sequence[_Element]) -> list[str]:
     if not shapes:
         return []
     lines: list[list[str]] = [[] for _ in shapes]
-    for element in _partitioner()(file=_plain_deck(shapes), languages=[""], include_page_breaks=False):
+    _prepare()
+    from unstructured.partition.pptx import partition_pptx
+
+    for element in partition_pptx(file=_plain_deck(shapes), languages=[""], include_page_breaks=False):
         level = element.metadata.category_depth or 0
         if element.category == "Title":  # counts titles from their shape's title, not from the margin
             level = max(0, level - 1)
@@ -54,18 +70,61 @@ def _plain_deck(shapes: Sequence[_Element]) -> BytesIO:
     return file
 
 
-def _partitioner() -> Callable[..., list[Element]]:
+def document_parts(document: IO[bytes]) -> list[Part]:
+    """The headings, paragraphs, list items and tables of a DOCX file, in order.
+
+    Raises:
+        MissingDependency: if the installed unstructured cannot be kept from downloading a model.
+    """
+    _prepare()
+    from unstructured.partition.docx import partition_docx
+
+    return [_part(element) for element in partition_docx(file=document, languages=[""], include_page_breaks=False)]
+
+
+def _part(element: Element) -> Part:
+    metadata, margin = element.metadata, element.category in ("Header", "Footer")
+    if element.category == "Table":
+        table = _table(metadata.text_as_html or "")
+        return Part(table or canonical(element.text), "", table=bool(table), margin=False, item=False, links=())
+    item = element.category == "ListItem"
+    indent = "  " * (metadata.category_depth or 0) if item else ""
+    links = tuple((link["text"] or "", link["url"]) for link in metadata.links or ())
+    text, style = indent + canonical(element.text), metadata.style_name or ""
+    return Part(text, style, table=False, margin=margin, item=item, links=links)
+
+
+def _table(html: str) -> str:
+    """The table as Markdown; a cell that spans others stands in the first of them."""
+    if not html:
+        return ""
+    from lxml import html as parser
+
+    rows: list[list[str]] = []
+    for row in parser.fragment_fromstring(html).iterchildren("tr", "thead", "tbody"):
+        for line in [row] if row.tag == "tr" else row.iterchildren("tr"):
+            cells: list[str] = []
+            for cell in line.iterchildren("td", "th"):
+                words = canonical(" ".join(" ".join(cell.itertext()).split()))
+                cells += [words, *[""] * (min(int(cell.get("colspan", 1)), _WIDEST) - 1)]
+            rows.append(cells)
+    width = max(map(len, rows), default=0)
+    return table_text([row + [""] * (width - len(row)) for row in rows])
+
+
+def _prepare() -> None:
+    """
+    Raises:
+        MissingDependency: if the installed unstructured cannot be kept from downloading a model.
+    """
     os.environ["DO_NOT_TRACK"] = "1"
     os.environ["UNSTRUCTURED_DISABLE_NOTICE"] = "1"
     from unstructured.nlp import tokenize
-    from unstructured.partition.pptx import partition_pptx
 
     if not hasattr(tokenize, "_load_spacy_model"):
         what = "this version of unstructured would download a language model"
         raise MissingDependency(what, remedy="Install the version that constraints.txt names")
     tokenize._load_spacy_model = _blank_pipeline  # noqa: SLF001 - there is no public way
-    reader: Callable[..., list[Element]] = partition_pptx
-    return reader
 
 
 def _blank_pipeline() -> Language:

@@ -9,7 +9,7 @@ from ingest.furniture import without_furniture
 from ingest.layout import Box, mostly_picture
 from ingest.lines import arranged
 from ingest.links import link_text
-from ingest.ocr import SIDE, Recogniser, Seen, passed_over, unsure_lines
+from ingest.ocr import AIR, SIDE, Recogniser, Seen, passed_over, unsure_lines
 from ingest.paragraphs import text_blocks
 from ingest.parsed import Block, Parsed, Reading
 from ingest.pdf_page import PageText, read_page
@@ -76,7 +76,7 @@ def _looked_at(
     seen = recogniser.read(picture)
     if not seen.lines:
         return [], [unread.model_copy(update={"reason": f"{unread.reason}; {seen.reason}"})]
-    lines = arranged(with_tables([[line] for line in seen.lines]))
+    lines = arranged(with_tables([[line] for line in seen.lines], AIR), AIR)
     return text_blocks(lines, page.locator, _OCR), unsure_lines(seen.unsure, page.where)
 
 
@@ -88,8 +88,8 @@ def _pictures(path: Path, page: PageText, recogniser: Recogniser) -> tuple[list[
     for picture in page.pictures:
         seen = _seen(path, page, picture, recogniser)
         if lines := [line for line in seen.lines if not _is_said(line.box, page.text)]:
-            text = written(lines)
-            blocks.append(Block(text.text, page.locator, text.role, _OCR, confidence=text.confidence))
+            texts = written(lines)
+            blocks += [Block(t.text, page.locator, t.role, _OCR, confidence=t.confidence) for t in texts]
         unsure += seen.unsure
         reason = reason or seen.reason
     share = max((picture.share for picture in page.pictures), default=0.0)

@@ -1,13 +1,15 @@
-"""The lines that were seen in a picture, as a text with its role and how sure the recogniser was."""
+"""The lines that were seen in a picture, as texts with their roles and how sure the recogniser was."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from ingest.code_lines import indented, is_code
 from ingest.lines import Line, arranged, confidence_of
-from ingest.tables import table_of
+from ingest.ocr import AIR
+from ingest.tables import with_tables
 from kb.types import Role
 
 
@@ -18,11 +20,10 @@ class Written:
     confidence: float | None
 
 
-def written(lines: Sequence[Line]) -> Written:
-    """Code with its indents, a table as Markdown, else a line of text for each line that was seen."""
-    confidence = confidence_of(lines)
+def written(lines: Sequence[Line]) -> list[Written]:
+    """Code with its indents, or tables as Markdown and else a line of text for each line that was seen."""
     if is_code(lines):
-        return Written(indented(lines), Role.CODE, confidence)
-    if table := table_of([[line] for line in lines]):
-        return Written(table, Role.TABLE, confidence)
-    return Written("\n".join(line.text for line in arranged([[line] for line in lines])), Role.BODY, confidence)
+        return [Written(indented(lines), Role.CODE, confidence_of(lines))]
+    found = arranged(with_tables([[line] for line in lines], AIR), AIR)
+    parts = [(role, list(group)) for role, group in groupby(found, key=lambda line: line.role)]
+    return [Written("\n".join(line.text for line in part), role, confidence_of(part)) for role, part in parts]

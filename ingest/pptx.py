@@ -180,8 +180,7 @@ def _blocks(slide: _Slide, sight: _Sight) -> tuple[list[Block], list[Dropped]]:
         seen = sight.look(piece, slide.number) if _is_picture(piece) else Seen()
         unsure += seen.unsure
         if seen.lines:
-            text = written(seen.lines)
-            found.append(Piece(text.role, text.text, confidence=text.confidence or 0.0))
+            found += [Piece(text.role, text.text, confidence=text.confidence) for text in written(seen.lines)]
         elif _is_missed(piece, characters):
             reason = "; ".join(filter(None, (piece.reason, seen.reason)))
             unread.append(Dropped(what=piece.what, where=slide.where, reason=reason))

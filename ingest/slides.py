@@ -13,6 +13,7 @@ from pathlib import Path
 from ingest import libreoffice, ocr
 from ingest.images import Rendering, draw_pdf, draw_pptx
 from ingest.libreoffice import PPTX, convert
+from ingest.package import is_encrypted
 from ingest.parsed import Block, Parsed, Reading
 from ingest.pdf import read_pdf
 from ingest.pptx import read_pptx
@@ -23,7 +24,6 @@ from kb.types import Role
 
 _PDF, _ZIP, _OLE = b"%PDF-", b"PK\x03\x04", bytes.fromhex("d0cf11e0a1b11ae1")
 _HEADER = 1024  # bytes; a PDF may start with that much of something else
-_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _PPT_STREAM = "PowerPoint Document".encode("utf-16-le")
 _SECONDS = 120  # that LibreOffice may take to open an old deck
 _NO_TITLE = re.compile(
@@ -69,8 +69,9 @@ def _read_pptx(path: Path, reading: Reading) -> Parsed:
 
 def _read_ppt(path: Path, reading: Reading) -> Parsed:
     """A deck in the format of PowerPoint 97 to 2003, as the PPTX that LibreOffice makes of it."""
+    encrypted = is_encrypted(path)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        encrypted, deck = content.find(_ENCRYPTED) >= 0, content.find(_PPT_STREAM) >= 0
+        deck = content.find(_PPT_STREAM) >= 0
     if encrypted or not deck:
         what = "the deck asks for a password" if encrypted else "this is no deck, but a file of another Office program"
         remedy = "Save a copy without a password and add that" if encrypted else "Save it as .docx or PDF and add that"

@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from statistics import median
 
 from ingest.graphics import table_text
 from ingest.layout import Box, columns_of, rows_of
-from ingest.lines import Line, around
+from ingest.lines import Line, around, confidence_of
 from kb.types import Role
 
 Group = Sequence[Line]  # the lines of one text box or cell
 
+_NUMBER = re.compile(r"\W*(?:\d{1,3}|[a-zA-Z])[.:)）]?$|[•●▪◦–·■-]$")  # of a list; beside it stands no second column
 _FULL = 0.7  # of the cells of a table hold text
 _WIDE = 0.25  # of the width of all texts: two columns of lines this long are running text
 _ASKEW = 0.8  # heights of the text that a column may be out of line
 _LEAST = ((3, 2), (2, 3))  # rows and columns; a smaller grid is two texts side by side
 
 
-def table_of(groups: Sequence[Group]) -> str:
-    """The groups as a Markdown table; empty where they are none."""
-    boxes = [around(group) for group in groups]
-    zones = list(_zones(groups, boxes))
-    return _markdown(zones[0]) if len(zones) == 1 and _is_table(zones[0], _width(boxes)) else ""
+def with_tables(groups: Sequence[Group], air: float = 0.0) -> list[Group]:
+    """The groups, those that make up a table replaced by one line that holds it as Markdown.
 
-
-def with_tables(groups: Sequence[Group]) -> list[Group]:
-    """The groups, those that make up a table replaced by one line that holds it as Markdown."""
+    Args:
+        air: share of a line's height that is empty above and below it.
+    """
     found: list[Group] = []
-    boxes = [around(group) for group in groups]
-    width = _width(boxes)
+    boxes = [around(group).trimmed(air) for group in groups]
+    width = max((box.right for box in boxes), default=0.0) - min((box.left for box in boxes), default=0.0)
     for zone in _zones(groups, boxes):
         cells = [group for row in zone for group in row]
         if _is_table(zone, width):
-            box, size = (
-                around([line for cell in cells for line in cell]),
-                median(line.size for c in cells for line in c),
-            )
-            found.append([Line(_markdown(zone), box, size, Role.TABLE)])
+            lines = [line for cell in cells for line in cell]
+            size = median(line.size for line in lines)
+            found.append([Line(_markdown(zone), around(lines), size, Role.TABLE, confidence_of(lines))])
         else:
             found += cells
     return found
-
-
-def _width(boxes: Sequence[Box]) -> float:
-    return max((box.right for box in boxes), default=0.0) - min((box.left for box in boxes), default=0.0)
 
 
 def _zones(groups: Sequence[Group], boxes: Sequence[Box]) -> Iterator[list[list[Group]]]:
@@ -66,6 +59,8 @@ def _is_table(rows: list[list[Group]], width: float) -> bool:
     boxes = [around(group) for group in cells]
     columns = columns_of(boxes, range(len(boxes)))
     if not any(len(rows) >= least_rows and len(columns) >= least for least_rows, least in _LEAST):
+        return False
+    if len(columns) == 2 and all(_NUMBER.match(cells[i][0].text) for i in columns[0]):
         return False
     if len(columns) == 2 and all(median(boxes[i].width for i in column) > _WIDE * width for column in columns):
         return False
