@@ -91,10 +91,10 @@ class _Walk:
         tree, self._headings = parse(self.lines, mdx=self.mdx)
         self._all(tree.children, 0, len(self.lines))
 
-    def _all(self, nodes: Sequence[SyntaxTreeNode], start: int, end: int) -> None:
+    def _all(self, nodes: Sequence[SyntaxTreeNode], start: int, end: int, *, inside: bool = False) -> None:
         """The lines from `start` to `end`: of the nodes, and those that the parser has no node for, such as the
-        definitions of links. What opens a container goes with the text that follows it."""
-        leads = start < end and start > 0 and bool(nodes) and not self._is_divided(nodes[0]) and _is_text(nodes[0])
+        definitions of links. Inside a container, the line that opens it goes with the text that follows."""
+        leads = inside and bool(nodes) and _is_text(nodes[0]) and not self._is_divided(nodes[0])
         reached = start
         for node in nodes:
             if node.map is None:
@@ -120,7 +120,7 @@ class _Walk:
             outside = self.outline.open
             if node.type == TAB:
                 self.outline.enter(Heading(node.info, INNERMOST, self.outline.anchor))
-            self._all(node.children, start, end)
+            self._all(node.children, start, end, inside=True)
             self.outline.open = outside
 
     def _is_divided(self, node: SyntaxTreeNode) -> bool:

@@ -159,7 +159,8 @@ def _lines(source: object, *, apart: bool = False) -> list[Line]:
             continue
         for at, part in enumerate(canonical(_OVERWRITTEN.sub("", string)).split("\n")):
             if at == 0 and opened:
-                lines[-1] = (lines[-1][0] + part, lines[-1][1])
+                begun, number = lines[-1]
+                lines[-1] = (begun + part, number if begun else string.line)
             else:
                 lines.append((part, string.line))
         opened = not apart

@@ -55,6 +55,12 @@ def counted(found: Mapping[Unseen, Sequence[tuple[int, int]]], where: str) -> tu
 
 
 def line_numbers(places: Sequence[tuple[int, int]]) -> str:
-    """`line 3` or `lines 3, 9-12`: first and last lines, counted from 1."""
-    ranges = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in places)
+    """`line 3` or `lines 3, 9-12`, of first and last lines, counted from 1; what touches is one."""
+    runs: list[tuple[int, int]] = []
+    for first, last in places:
+        if runs and first == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], last)
+        else:
+            runs.append((first, last))
+    ranges = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
     return f"line{'' if ranges.isdecimal() else 's'} {ranges}"

@@ -37,6 +37,15 @@ ODDITIES = st.sampled_from(
         "```\nnever closed",
         "> quote\n> # x",
         "<!-- a comment -->",
+        '=== "CUDA"\n\n    text\n\n    ```py\n    # x\n    ```\n=== "ROCm"\n    # y\n',
+        "/// details | T\ntext\n///",
+        "::::tabs\n:::note\nx\n:::\n::::",
+        "??? note\n    a\n\n    | a |\n    |---|\n\n    b\n\n    c\n\n    d\n\n    e\n\n\n    f",
+        "export const x = 1\n\n<script>\nx\n</script>",
+        "\\[\nx\n\\]",
+        "- a\n\n" + "  b\n\n" * 9 + "  $$\n  x\n  $$",
+        'text\n=== "not a tab"\n!!! no',
+        "> [!NOTE]\n> x\n" + "> y\n>\n" * 9,
     ]
 )
 
@@ -125,6 +134,100 @@ def test_long_lists_come_item_by_item_and_short_ones_whole() -> None:
     assert places(read(long, "n.md")) == [("body", (n * 3 + 1, n * 3 + 2)) for n in range(8)]
 
 
+# --- MkDocs, GitHub, Docusaurus, MDX ----------------------------------------------------------------------------
+
+
+def test_tabs_stand_below_their_label_and_their_headings_below_them() -> None:
+    text = '# T\n\n=== "CUDA"\n\n    ## Install\n\n    Run it.\n\n    ```sh\n    # no heading\n    ```\n\n'
+    text += '=== "ROCm"\n    Other.\n\nAfter.\n'
+    found = [
+        (block.role.value, "/".join(block.locator.heading_path), block.locator.anchor, block.locator.line_start)
+        for block in read(text, "n.md").blocks
+        if isinstance(block.locator, Mark)
+    ]
+    assert found == [
+        ("title", "T", "t", 1),
+        ("body", "T/CUDA", "t", 3),
+        ("title", "T/CUDA/Install", "install", 5),
+        ("body", "T/CUDA/Install", "install", 7),
+        ("code", "T/CUDA/Install", "install", 9),
+        ("body", "T/ROCm", "t", 13),
+        ("body", "T", "t", 16),
+    ]
+
+
+def test_a_short_admonition_is_cited_whole_and_a_long_one_part_by_part() -> None:
+    short = "!!! note\n    a\n\n    ```py\n    x\n    ```\n\n\n    b"
+    assert places(read(short, "n.md")) == [("body", (1, 9))]
+    long = "??? note\n    a\n\n    | a |\n    |---|\n    | 1 |\n\n"
+    long += "    ```py\n    x\n    ```\n\n    b\n\n    $$\n    y\n    $$\nEnd"
+    assert places(read(long, "n.md")) == [
+        ("body", (1, 2)), ("table", (4, 6)), ("code", (8, 10)),
+        ("body", (12, 12)), ("math", (14, 16)), ("body", (17, 17)),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("block", [":::tip Title\nBody.\n:::", "/// note | T\nBody.\n///", "> [!NOTE]\n> Body."])
+def test_other_admonitions_are_blocks(block: str) -> None:
+    assert [found.text for found in read(f"a\n\n{block}\n\nb", "n.md").blocks] == ["a", block, "b"]
+
+
+def test_a_step_that_is_long_comes_apart_at_its_code() -> None:
+    text = "1. Do this:\n\n   ```sh\n" + "   run\n" * 12 + "   ```\n\n   Then wait.\n\n2. Do that.\n"
+    assert places(read(text, "n.md")) == [("body", (1, 1)), ("code", (3, 16)), ("body", (18, 18)), ("body", (20, 20))]
+
+
+def test_what_the_page_does_not_show_is_told_once_for_each_kind() -> None:
+    text = "import A from 'a'\nimport 'b.css'\n\n<!-- one -->\n\n{/* two */}\n\n<Tabs>\n\nText.\n\n</Tabs>\n\n"
+    text += "<style>x</style>\n\n<!-- --8<-- [start:x] -->\n\n--8<-- [end:x]\n"
+    parsed = read(text, "n.mdx", mdx=True)
+    assert [block.text for block in parsed.blocks] == ["Text."]
+    assert {(dropped.what, dropped.where) for dropped in parsed.dropped} == {
+        ("import or export", "n.mdx, lines 1-2"),
+        ("3 × HTML comment", "n.mdx, lines 4, 6, 16"),
+        ("2 × block of tags", "n.mdx, lines 8, 12"),
+        ("script or style sheet", "n.mdx, line 14"),
+        ("snippet mark", "n.mdx, line 18"),
+    }
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        '<img src="a.png" alt="Blocks">',
+        "![Blocks](a.png)",
+        '<TabItem value="a" label="CUDA">',
+        "<b>bold</b>",
+        "[a](b)",
+        "[r]: u",
+    ],
+)
+def test_links_pictures_and_labels_are_kept_as_written(block: str) -> None:
+    assert [found.text for found in read(block, "n.md").blocks] == [block]
+
+
+def test_code_that_imports_is_text_in_a_note_that_is_no_mdx() -> None:
+    assert read("export CUDA_VISIBLE_DEVICES=0\n\nimport vllm", "n.md").dropped == ()
+    assert read("export const a = 1", "n.mdx", mdx=True).blocks == ()
+
+
+def test_mdx_has_no_indented_code() -> None:
+    assert [block.role for block in read("    text", "n.mdx", mdx=True).blocks] == [Role.BODY]
+
+
+@pytest.mark.parametrize(
+    "formula", ["$$\nx\n$$", "\\[\nx\n\\]", "\\begin{align}\nx\n\\end{align}", "    $$\n    x\n    $$"]
+)
+def test_part2_36_formulas_are_kept_byte_by_byte(formula: str) -> None:
+    text = f"- item\n\n{formula}\n" if formula.startswith(" ") else f"a\n\n{formula}\n"
+    assert formula in "\n".join(block.text for block in read(text, "n.md").blocks)
+
+
+def test_a_footnote_and_the_place_of_its_mark_are_both_there() -> None:
+    parsed = read("Text[^1].\n\n[^1]: The note,\n    which goes on.\n", "n.md")
+    assert [block.text for block in parsed.blocks] == ["Text[^1].", "[^1]: The note,\n    which goes on."]
+
+
 # --- front matter -----------------------------------------------------------------------------------------------
 
 FRONT_MATTER = [
@@ -178,3 +281,27 @@ def test_a_description_can_be_found() -> None:
     parsed = read("---\ntitle: T\ndescription: >\n  How blocks\n  are shared.\ntags: [a]\n---\nx", "note.md")
     assert parsed.blocks[0].text == "description: >\n  How blocks\n  are shared."
     assert places(parsed)[0] == ("body", (3, 5))
+
+
+TOML = '+++\ntitle = "T: a"\ndate = 2026-03-01T10:00:00Z\nversion = 0.20\n'
+TOML += 'tags = [\n  "kv",\n]\n[params]\nx = 1\n+++\nText.'
+JSON = '{\n  "title": "T: a",\n  "date": "2026-03-01",\n  "version": 0.20,\n'
+JSON += '  "tags": ["kv"],\n  "x": {\n    "y": 1\n  }\n}\nText.'
+YAML = "---\ntitle: 'T: a'\ndate: 2026-03-01\nversion: 0.20\ntags:\n  - kv\nx:\n  y: 1\n---\nText."
+
+
+@pytest.mark.parametrize(
+    ("text", "tags", "rest", "body"),
+    [(TOML, (5, 7), "lines 8-9", 11), (JSON, (5, 5), "lines 6-8", 10), (YAML, (5, 6), "lines 7-8", 10)],
+    ids=["TOML", "JSON", "YAML"],
+)
+def test_p26_front_matter_of_every_generator(text: str, tags: tuple[int, int], rest: str, body: int) -> None:
+    parsed = read(text, "n.md")
+    assert (parsed.title, parsed.date, parsed.version) == ("T: a", date(2026, 3, 1), "0.20")
+    assert places(parsed) == [("body", tags), ("body", (body, body))]
+    assert [dropped.where for dropped in parsed.dropped if "settings" in dropped.reason] == [f"n.md, {rest}"]
+
+
+@pytest.mark.parametrize("text", ["+++\n\ntext\n+++\n", "+++\nprose only\n+++\n", "{\nprose\n}\n", "{\n", "+++"])
+def test_p26_what_only_looks_like_front_matter_is_text(text: str) -> None:
+    assert "\n".join(block.text for block in read(text, "n.md").blocks).split() == text.split()

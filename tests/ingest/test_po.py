@@ -29,6 +29,7 @@ def test_translations_stand_with_their_lines() -> None:
         ('很长的"文字"', "M:source%2Fguide.md~#L10-16"),
         ("%d 块", "M:#L29-31"),
     ]
+    assert [block.original for block in parsed.blocks] == ["Guide", "A long text", "%d block\n%d blocks"]
     assert all(block.flags == {Flag.TRANSLATION} for block in parsed.blocks)
     assert (parsed.title, parsed.lang, parsed.date) == ("指南", "zh", date(2026, 7, 29))
     assert {(d.what, d.reason.split()[0]) for d in parsed.dropped} == {

@@ -98,3 +98,37 @@ def test_odd_structure_loses_nothing(text: str) -> None:
     assert [number for number in covered if lines[number - 1].strip()] == [
         number for number, line in enumerate(lines, 1) if line.strip()
     ]
+
+
+def told(text: str) -> list[tuple[str, str]]:
+    return [(block.role.value, block.text) for block in read(text, "n.rst").blocks]
+
+
+def test_literal_blocks_are_code_and_the_words_before_them_text() -> None:
+    assert told("Run it::\n\n  vllm serve\n\n  # no heading\n\nDone.\n") == [
+        ("body", "Run it::"), ("code", "  vllm serve\n\n  # no heading"), ("body", "Done."),
+    ]  # fmt: skip
+
+
+def test_a_table_with_blank_lines_is_one_block() -> None:
+    table = "=====  =====\nname   size\n=====  =====\na      1\n\nb      2\n=====  ====="
+    assert told(f"{table}\n\nAfter.\n") == [("table", table), ("body", "After.")]
+
+
+def test_a_long_directive_comes_apart_at_its_code() -> None:
+    text = ".. note::\n\n   First.\n\n   .. code-block:: sh\n\n" + "      run\n" * 8 + "\n   Last.\n\nAfter.\n"
+    assert [role for role, _ in told(text)] == ["body", "body", "code", "body", "body"]
+
+
+def test_what_the_page_does_not_show_is_told() -> None:
+    text = ".. _label:\n\nT\n=\n\n.. a comment\n   that goes on\n\n.. highlight:: c\n\n..\n   empty\n\n"
+    text += ".. _site: https://x.y\n\n.. [1] A note.\n"
+    assert [text for _, text in told(text)] == ["T\n=", ".. _site: https://x.y", ".. [1] A note."]
+    assert [(dropped.what, dropped.where) for dropped in read(text, "n.rst").dropped] == [
+        ("link target", "n.rst, line 1"), ("2 × comment", "n.rst, lines 6-7, 11-12"), ("directive", "n.rst, line 9"),
+    ]  # fmt: skip
+
+
+def test_fields_of_a_note_say_its_date_and_version() -> None:
+    parsed = read("T\n=\n\n:Author: A\n:Date: 2026-03-01\n:Version: 0.20\n\nText.\n", "n.rst")
+    assert (str(parsed.date), parsed.version) == ("2026-03-01", "0.20")
