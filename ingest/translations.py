@@ -31,7 +31,11 @@ def read(text: str, where: str) -> Parsed:
     kept = [entry for entry in catalogue if _state(entry) == "translated"]
     lost = Counter(_state(entry) for entry in catalogue if _state(entry) != "translated")
     if not kept:
-        raise UnreadableSource(f"none of its {len(catalogue)} entries is translated", where=where)
+        raise UnreadableSource(
+            f"none of its {len(catalogue)} entries is translated",
+            where=where,
+            remedy="Translate some, or list it in .kbignore to pass it over",
+        )
     dropped = tuple(
         Dropped(what=f"{count} entries" if count > 1 else "1 entry", where=where, reason=f"{state} in the catalogue")
         for state, count in sorted(lost.items())

@@ -20,7 +20,15 @@ def document(blocks: Sequence[Block], *, title: str = "A note", uri: str = "file
     kind = kinds[type(blocks[0].locator)] if blocks else Kind.NOTE
     source = Source(id="source", kind=kind, uri=uri, sha256="0", title=title, lang="en")
     segments = tuple(
-        Segment(source_id="source", order=order, text=b.text, locator=b.locator, role=b.role, flags=b.flags)
+        Segment(
+            source_id="source",
+            order=order,
+            text=b.text,
+            locator=b.locator,
+            role=b.role,
+            flags=b.flags,
+            original=b.original,
+        )
         for order, b in enumerate(blocks)
     )
     return Document(source=source, segments=segments)

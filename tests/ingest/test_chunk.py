@@ -189,6 +189,43 @@ def test_ids_depend_on_content_and_place_alone() -> None:
     assert before[-1].id == after[-1].id
 
 
+def test_part2_34_a_chunk_of_a_note_knows_its_chapter_and_keeps_its_code() -> None:
+    code = "```python\n# no heading\nx = 1\n```"
+    doc = note(f"# Guide\n\n## Serve\n\n{'A sentence about serving. ' * 20}\n\n{code}\n\n{'More of it. ' * 30}")
+    (holder,) = [chunk for chunk in chunks_of(doc, 96) if "x = 1" in chunk.text]
+    assert code in holder.text
+    assert holder.context.endswith("Guide > Serve")
+
+
+def test_part2_35_a_table_below_a_heading_says_so_in_every_chunk() -> None:
+    rows = "\n".join(f"| model {n} | {n} GB |" for n in range(60))
+    doc = note(f"# Sizes\n\n## Of models\n\n| model | size |\n|---|---|\n{rows}")
+    for chunk in chunks_of(doc, 96):
+        assert "| model | size |\n|---|---|" in chunk.text
+        assert "Of models" in chunk.full_text
+
+
+@pytest.mark.parametrize("formula", ["$$\na = b. C\n\\times 2\n$$", "\\[\na = b. C\n\\times 2\n\\]"])
+def test_part2_36_a_formula_is_not_cut_where_it_fits(formula: str) -> None:
+    doc = note(f"- {'Words before. ' * 30}\n  {formula}\n  {'Words behind. ' * 30}")
+    assert sum(formula in chunk.text for chunk in chunks_of(doc, 96)) == 1
+
+
+def test_part2_37_nothing_is_in_two_chunks() -> None:
+    doc = note("# T\n\n<table>\n<tr><td>a cell</td></tr>\n</table>\n\n| another | cell |\n|---|---|\n| x | y |")
+    text = " ".join(chunk.text for chunk in chunks_of(doc))
+    assert (text.count("a cell"), text.count("another")) == (1, 1)
+
+
+def test_a_chunk_of_a_catalogue_carries_what_it_translates() -> None:
+    mark = Mark(line_start=1, line_end=1)
+    blocks = [
+        Block(f"句子{n}。", mark, Role.BODY, frozenset({Flag.TRANSLATION}), original=f"Sentence {n}.") for n in (1, 2)
+    ]
+    (chunk,) = chunks_of(document(blocks, uri="file:///a.po"))
+    assert chunk.original == "Sentence 1.\nSentence 2."
+
+
 # --- slides and speech ------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.discover import discover
+from ingest.discover import discover, is_ignored
 from ingest.load import source_of
 from kb.errors import UnreadableSource
 from kb.types import Dropped
@@ -180,3 +180,17 @@ def test_a_library_is_not_read_as_sources(tmp_path: Path) -> None:
     assert "library" in left_out(tmp_path)["team.kb"]
     assert list(discover([tmp_path / "team.kb"])) != []
     assert not any(isinstance(item, Path) for item in discover([tmp_path / "team.kb"]))
+
+
+def test_marks_of_office_programs_are_left_out(tmp_path: Path) -> None:
+    write(tmp_path, "~$deck.pptx", "deck.md")
+    assert found(tmp_path, under=tmp_path) == ["deck.md"]
+    assert "office program" in left_out(tmp_path)["~$deck.pptx"]
+
+
+def test_whether_a_path_is_ignored_now(tmp_path: Path) -> None:
+    write(tmp_path, "drafts/a.md", "keep/draft.md", "keep/final.md", "keep/deep/draft.md")
+    (tmp_path / ".kbignore").write_text("drafts/\ndraft.md\n", encoding="utf-8")
+    (tmp_path / "keep/deep/.kbignore").write_text("!draft.md\n", encoding="utf-8")
+    names = ("drafts/a.md", "keep/draft.md", "keep/final.md", "keep/deep/draft.md", "drafts/gone.md")
+    assert [is_ignored(tmp_path / name, tmp_path) for name in names] == [True, True, False, False, True]

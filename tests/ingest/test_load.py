@@ -118,6 +118,19 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         load(tmp_path / "a.srt", READING)
 
 
+def test_content_is_not_read_twice_unless_the_file_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = srt(tmp_path / "a.srt")
+    fresh = source_of(path).sha256
+    path.write_text(SRT.replace("1", "2"), encoding="utf-8")  # within the grain of the clock of a file system
+    changed = source_of(path).sha256
+    assert changed != fresh
+    os.utime(path, ns=(0, 0))
+    monkeypatch.setattr(module, "_SETTLED_NS", -1)
+    assert source_of(path).sha256 == changed
+    monkeypatch.setattr("hashlib.file_digest", lambda *_: pytest.fail("it was read again"))
+    assert source_of(path).sha256 == changed
+
+
 def test_a_file_over_the_limit(tmp_path: Path) -> None:
     with (tmp_path / "a.wav").open("wb") as stream:
         os.truncate(stream.fileno(), (1 << 20) + 1)
@@ -229,6 +242,9 @@ def test_the_published_video_is_the_address_of_speech_alone(tmp_path: Path, monk
         ("docs-1.2.3-zh", "1.2.3"),
         ("vllm_0.33.0/features", "0.33.0"),
         ("v0.1.0/v0.2.0", "0.2.0"),
+        ("plugin-docs/version-v0.3", "0.3"),
+        ("versioned_docs/version-1.2", "1.2"),
+        ("site/0.9.1", "0.9.1"),
         ("python3.11", None),
         ("chapter 2.1", None),
         ("v2", None),

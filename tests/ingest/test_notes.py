@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+from pytest_socket import disable_socket
 
 from ingest import notes
 from ingest.chunk import split
+from ingest.decode import read_text
+from ingest.load import KINDS, load
 from ingest.parsed import Reading
 from kb.errors import UnreadableSource
 from kb.settings import Settings
 from kb.text import find_quote
-from kb.types import Mark
+from kb.types import Kind, Mark
 from tests.fakes import FakeEmbedder
-from tests.ingest.documents import document
+from tests.ingest.documents import document, lines_told
 
 READING = Reading(Settings())
 
@@ -46,7 +50,7 @@ def test_each_format_has_its_reader(tmp_path: Path, name: str, text: str, place:
 @pytest.mark.parametrize("data", [b"", b"\n \n", b"\xef\xbb\xbf", b"---\ntitle: T\n---\n", b"***\n"])
 def test_a_file_without_text_is_an_error(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.md").write_bytes(data)
-    with pytest.raises(UnreadableSource, match=r"a\.md: it holds no text"):
+    with pytest.raises(UnreadableSource, match=r"a\.md: it holds no text\. Write something in it, or list it"):
         notes.read(tmp_path / "a.md", READING)
 
 
@@ -54,6 +58,62 @@ def test_p26_a_byte_order_mark_does_not_hide_front_matter(tmp_path: Path) -> Non
     (tmp_path / "a.md").write_bytes(b"\xef\xbb\xbf---\r\ntitle: T\r\n---\r\n\r\nx\r\n")
     parsed = notes.read(tmp_path / "a.md", READING)
     assert (parsed.title, str(parsed.blocks[0].locator)) == ("T", "M:#L5-5")
+
+
+NOTES = {
+    ".md": '# T\n\n![p](http://127.0.0.1:9/a.png) [x](http://127.0.0.1:9)\n\n--8<-- "http://127.0.0.1:9/a.md"\n',
+    ".markdown": "Text.\n",
+    ".mdx": "import A from 'http://127.0.0.1:9/a.mdx'\n\n<A />\n\nText.\n",
+    ".txt": "Text.\n",
+    ".rst": "T\n=\n\n.. include:: http://127.0.0.1:9/a.rst\n\n.. csv-table::\n   :url: http://127.0.0.1:9/a.csv\n\nText.\n",
+    ".ipynb": '{"cells": [{"cell_type": "markdown", "source": ["![p](http://127.0.0.1:9/a.png)"]}]}',
+    ".html": '<!DOCTYPE html SYSTEM "http://127.0.0.1:9/x.dtd"><p>Text.<img src="http://127.0.0.1:9/a.png">',
+    ".htm": "<p>Text.</p>",
+    ".po": 'msgid "a"\nmsgstr "b"\n',
+}
+
+
+@pytest.mark.parametrize("suffix", sorted(NOTES))
+def test_p21_no_note_reaches_for_the_network(tmp_path: Path, suffix: str) -> None:
+    assert KINDS[suffix] is Kind.NOTE
+    path = tmp_path / f"a{suffix}"
+    path.write_text(NOTES[suffix], encoding="utf-8")
+    disable_socket()
+    assert load(path, READING).segments
+
+
+# --- nothing is lost --------------------------------------------------------------------------------------------
+
+_FACT = re.compile(r"(?:title|lang|language|date|version|url|licence|license)\s*:")
+
+
+def lost(path: Path) -> list[tuple[int, str]]:
+    """Lines of a note that are in no block and that no `Dropped` names, and that say something."""
+    lines = read_text(path).split("\n")
+    told = lines_told(notes.read(path, READING))
+    front = lines.index("---", 1) + 1 if lines[0] == "---" and "---" in lines[1:] else 0
+    return [
+        (number, line)
+        for number, line in enumerate(lines, 1)
+        if number not in told and set(line.strip()) - set("-*_ ") and not (number <= front and _FACT.match(line))
+    ]
+
+
+@pytest.mark.corpus
+def test_every_line_of_every_note_of_the_corpus_is_a_segment_or_told(corpus: Path) -> None:
+    paths = sorted(path for suffix in ("*.md", "*.txt") for path in corpus.rglob(suffix))
+    assert len(paths) > 80
+    assert {path.name: missing for path in paths if (missing := lost(path))} == {}
+
+
+@pytest.mark.corpus
+def test_every_translated_entry_of_the_corpus_is_a_segment(corpus: Path) -> None:
+    (path,) = corpus.rglob("*.po")
+    text = read_text(path)
+    parsed = notes.read(path, READING)
+    left_out = sum(int(dropped.what.split()[0]) for dropped in parsed.dropped)
+    entries = len(re.findall(r'(?m)^(?:#~ )?msgid "', text)) - 1
+    assert len(parsed.blocks) + left_out == entries
 
 
 @pytest.mark.corpus

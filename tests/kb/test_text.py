@@ -240,3 +240,14 @@ def test_stable_id_never_changes() -> None:
 def test_printable_text_cannot_act_on_a_terminal(text: str) -> None:
     shown = printable(text)
     assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") for character in shown)
+
+
+@pytest.mark.parametrize("formula", ["$$\na = b. C\n\\times\n$$", "$$x. y$$", "\\[\na. B\n\\]"])
+def test_a_sentence_never_ends_inside_a_formula(formula: str) -> None:
+    text = f"Before it.\n{formula}\nBehind. It"
+    assert formula in [text[start:end] for start, end in sentences(text)]
+
+
+def test_escaped_brackets_are_no_formula() -> None:
+    text = "A \\[P] one. Two.\nThree \\[Q\\] four."
+    assert len(list(sentences(text))) == 3
