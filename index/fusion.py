@@ -20,6 +20,7 @@ from index.store import Dense, Found, Sparse
 from kb.types import Chunk
 
 _FEW = 8  # candidates; fewer are too few to standardise by themselves
+_APART = 3  # candidates at the head of a list that may stand out
 _FLAT = 1e-6  # scores that differ by less than single precision keeps are equal
 
 
@@ -31,7 +32,8 @@ class FusionWeights:
     `translated` is what a word that the glossary adds counts against 1 of a word of the question. `beside` is the share
     of its score that a candidate lends to the candidates just before and after it in their source: a passage between
     two that fit is likely to fit. `depth` is how many candidates each list gives in each language. `guarded`
-    weights are lowered question by question, where the candidates speak against a list (`index.trust`).
+    weights are lowered question by question, where the candidates speak against a list (`index.trust`), and measure a
+    dense list without its first three: what a strong embedder is sure of stands out by far more than its usual spread.
     """
 
     lexical: float
@@ -43,7 +45,7 @@ class FusionWeights:
 
 
 PACKAGED = FusionWeights(lexical=7.0, dense={DENSE: 1.0, CROSS: 0.75})
-UNKNOWN = FusionWeights(lexical=7.0, dense={DENSE: 1.0}, guarded=True)  # any other embedder
+UNKNOWN = FusionWeights(lexical=13.0, dense={DENSE: 1.0}, guarded=True)  # any other embedder
 
 
 class Leg(NamedTuple):
@@ -96,7 +98,8 @@ def _lexical(leg: Leg, pooled: Sequence[float], weights: FusionWeights) -> list[
 def _dense(leg: Leg, pooled: Sequence[float], weights: FusionWeights) -> list[float]:
     """Standard deviations above the last candidate; where a language has few, above the last of all."""
     own = [found.score for found in leg.found]
-    yardstick = np.array(own if len(own) >= _FEW else pooled)
+    apart = _APART if weights.guarded else 0
+    yardstick = np.array(own[apart:] if len(own) >= _FEW + apart else pooled)
     spread = float(yardstick.std()) if len(yardstick) else 0.0
     if spread < _FLAT:
         return [0.0] * len(own)
