@@ -22,6 +22,7 @@ from kb.types import Dropped, Mark, Role
 
 _OVERWRITTEN = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[^\n]*\r(?!\n)")  # colours, and lines of progress bars
 _TEXTS = ("text/markdown", "text/plain", "text/latex")  # forms of an output that are text, the richest first
+_REPR = re.compile(r"<[^<>\n]+>")  # what an object prints that is nothing but a picture
 _REMEDY = "Open it in Jupyter and save it again"
 
 Line = tuple[str, int]  # and the line of the file that it stands on, counted from 1
@@ -129,11 +130,10 @@ class _Walk:
             data = output.get("data", output)
             data = data if isinstance(data, dict) else {}
             form = next((form for form in (*_TEXTS, "text", "latex") if data.get(form)), None)
-            if form:
+            pictures = [key for key in data if key.startswith(("image/", "video/", "audio/")) or key in ("png", "jpeg")]
+            if form and not (pictures and _REPR.fullmatch("".join(data[form]).strip())):
                 self._put(_lines(data[form]), Role.BODY if form == "text/markdown" else Role.CODE)
-            for kind in sorted(
-                key for key in data if key.startswith(("image/", "video/", "audio/")) or key in ("png", "jpeg")
-            ):
+            for kind in sorted(pictures):
                 self.lost[f"{kind} output", "what it shows cannot be read"] += 1
             if not form and any(key.endswith(("html", "json", "javascript", "+xml")) for key in data):
                 self.lost["interactive output", "it has no form that is text"] += 1

@@ -158,8 +158,8 @@ _PROSE_COLUMNS = 40  # a shorter line before a line break is a title or an item,
 def sentences(text: str) -> Iterator[tuple[int, int]]:
     """Spans of the sentences of `text`, in order, without the white space around them.
 
-    A line break ends a sentence, too, except where it only wraps a line of prose, and in a formula between `$$` or
-    `\\[` and `\\]`, half of which says nothing.
+    A line break ends a sentence, too, except where it only wraps a line of prose or of a command, and in a formula
+    between `$$` or `\\[` and `\\]`, half of which says nothing.
     """
     start = 0
     for end in _boundaries(text):
@@ -198,6 +198,8 @@ def _ends(text: str, position: int) -> bool:
 
 def _breaks(text: str, position: int) -> bool:
     before = text[text.rfind("\n", 0, position) + 1 : position]
+    if before.endswith("\\"):
+        return False  # a command that goes on
     after = text[position + 1 : (text + "\n").find("\n", position + 1)]
     wide = len(before) + len(HAN.findall(before))
     return bool(_ITEM.match(after) or before.lstrip().startswith(("|", "#"))) or wide < _PROSE_COLUMNS

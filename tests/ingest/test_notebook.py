@@ -48,7 +48,6 @@ def test_cells_and_outputs_come_in_order_with_their_lines() -> None:
         ("table", "Paging 分页", "| a | b |\n|---|---|\n| 1 | 2 |"),
         ("code", "Paging 分页", "x = 1\n# no heading\nprint(x)"),
         ("code", "Paging 分页", "loading 100%\ndone"),
-        ("code", "Paging 分页", "<Figure>"),
         ("code", "Paging 分页", "Traceback\nE: bad"),
         ("title", "Paging 分页/Second", "## Second"),
         ("code", "Paging 分页/Second", "```\n# no heading\n```"),

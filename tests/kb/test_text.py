@@ -248,6 +248,11 @@ def test_a_sentence_never_ends_inside_a_formula(formula: str) -> None:
     assert formula in [text[start:end] for start, end in sentences(text)]
 
 
+def test_a_command_that_goes_on_is_one_sentence() -> None:
+    text = "vllm serve model \\\n    --flag x \\\n    --other\nvllm bench"
+    assert [text[start:end] for start, end in sentences(text)] == [text[:-11], "vllm bench"]
+
+
 def test_escaped_brackets_are_no_formula() -> None:
     text = "A \\[P] one. Two.\nThree \\[Q\\] four."
     assert len(list(sentences(text))) == 3
