@@ -140,7 +140,7 @@ class ChatModel:
                     is_empty = is_empty and not piece.strip()
                     yield piece
                 response = await anext(rest, None)
-        except (openai.OpenAIError, httpx.HTTPError, ValueError) as error:  # the client lets some pass as they are
+        except (openai.OpenAIError, httpx.HTTPError, ValueError) as error:
             raise BrokenOff(explain(error)[0], where=self._place) from error
         finally:
             await rest.aclose()
@@ -170,6 +170,7 @@ class ChatModel:
 
     async def _open(self, message: Message, schema: Schema | None) -> tuple[Any, Any]:
         """The first response and the generator of the others; what passes is tried again, with pauses."""
+        import httpx
         import openai
         import tenacity
 
@@ -186,7 +187,7 @@ class ChatModel:
                 raise self._failure(*explain(error)) from error
             self._options.discard(unknown)
             return await self._open(message, schema)
-        except openai.OpenAIError as error:
+        except (openai.OpenAIError, httpx.HTTPError) as error:  # the client lets some pass as they are
             raise self._failure(*explain(error)) from error
         except (StopAsyncIteration, IndexError, TypeError, ValueError, AttributeError) as error:
             raise self._failure(

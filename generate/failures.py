@@ -16,11 +16,13 @@ _NAMES = {
 
 
 def is_transient(error: BaseException) -> bool:
+    import httpx
     import openai
 
-    if isinstance(error, openai.APITimeoutError):
+    if isinstance(error, openai.APITimeoutError | httpx.TimeoutException):
         return False  # it has waited long enough
-    return isinstance(error, openai.APIConnectionError | openai.RateLimitError | openai.InternalServerError)
+    passing = openai.APIConnectionError | openai.RateLimitError | openai.InternalServerError | httpx.TransportError
+    return isinstance(error, passing)
 
 
 def pause(state: tenacity.RetryCallState) -> float:

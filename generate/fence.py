@@ -8,7 +8,7 @@ import secrets
 # Chat templates turn these into the tokens that begin and end a turn, wherever they stand. A mark that is not seen
 # breaks them; a quote that a model copies with it still stands verbatim, because `kb.text.fold` looks past it.
 _CONTROL = re.compile(
-    r"<(?=[|｜])|(?<=[|｜])>|\[(?=/?INST\])|<(?=</?SYS>>)"
+    r"<(?=[|｜])|[|｜](?=>)|\[(?=/?INST\])|<(?=</?SYS>>)"
     r"|<(?=/?(?:s|think|thinking|evidence|quotes|conversation|start_of_turn|end_of_turn|tool_call|system|im_start)\b)",
     re.IGNORECASE,
 )

@@ -88,7 +88,7 @@ def _carried(asked: Question, before: str) -> str:
     if _ELLIPTICAL.search(asked.text) and not _REFERS.search(asked.text):
         return f"{before} {asked.text}"
     own = {concept.name for concept in asked.concepts}
-    subjects: list[str] = []
+    subjects = [flag for flag in earlier.flags if flag not in asked.flags]
     for concept in earlier.concepts:
         says = concept.weight >= _SUBJECT and (concept.term or concept.named or concept.noun)
         if says and concept.name not in own and not any(_same(concept.surface, other) for other in subjects):
