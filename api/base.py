@@ -23,6 +23,7 @@ from kb.types import (
     Query,
     SourceEntry,
     Talk,
+    Wording,
 )
 
 OnProgress = Callable[[Progress], None]
@@ -97,6 +98,27 @@ class KnowledgeBase(Protocol):
 
     def remove(self, name: str) -> Change:
         """Forget a source: its document, page images and chunks. The file itself stays."""
+        ...
+
+    def correct(self, heard: str, corrected: str, source: str | None = None) -> list[Change]:
+        """From now on `heard` is written as `corrected` in speech: of one source, or of the whole library. Transcripts
+        are corrected from their raw text, without reading originals; gives those that changed.
+
+        Raises:
+            BadRequest: if this is no correction.
+        """
+        ...
+
+    def judge(self, ids: Sequence[str], source: str | None = None, *, accepted: bool) -> list[Change]:
+        """Accept or reject corrections by their ids, in one source or everywhere. A rejected one never comes back.
+
+        Raises:
+            NotFound: if there is no such correction.
+        """
+        ...
+
+    def corrections(self, source: str | None = None) -> list[Wording]:
+        """What was corrected in a source and what was rejected for it; without a source, all that was decided."""
         ...
 
     def sources(self) -> list[SourceEntry]: ...

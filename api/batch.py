@@ -6,25 +6,28 @@ import os
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 import structlog
 
 from api.base import OnProgress
+from api.pace import Pace
+from api.reading import recipe_of, taken_in
 from index.library import Embed, Library, Split
+from ingest.correct import correct
 from ingest.describe import SourceKey, renamed
 from ingest.discover import discover
 from ingest.load import KINDS, load, source_of
 from ingest.parsed import Reading, Transcriber
 from ingest.talk import check_alone, folder_of, talk_of
-from kb.errors import IndexMismatch, KBError, LibraryBusy, StorageFailed
+from kb.errors import IndexMismatch, KBError, LibraryBusy, NotFound, StorageFailed
 from kb.files import path_of
 from kb.settings import Settings
-from kb.text import printable, stable_id
-from kb.types import Change, Dropped, Kind, Outcome, Progress, Source, SourceEntry, Talk
+from kb.text import printable
+from kb.types import Change, Dropped, Kind, Outcome, Source, SourceEntry, Talk
 
-_READING = "reading/2"  # raise it when a reader's output changes, so that unchanged files are read again
 _READ_SHARE = 0.5  # of a file's progress bar
 
 _log = structlog.get_logger(__name__)
@@ -71,10 +74,11 @@ class Batch:
         for entry in gone:
             self._gone[entry.source.sha256, path_of(entry.source.uri).suffix].append(entry)
         found = list(discover(paths))
-        files = [item for item in found if isinstance(item, Path)]
+        # Captions last: a recording takes its own in.
+        files = sorted((item for item in found if isinstance(item, Path)), key=_is_captions)
         written = False
         for done, path in enumerate(files):
-            report = _report_of(path, done, len(files), on_progress)
+            report = Pace(_shown(path), done, len(files), on_progress)
             report("checking", 0.0)
             change = self._add(path, report)
             written |= change.outcome in (Outcome.ADDED, Outcome.UPDATED, Outcome.RENAMED)
@@ -83,10 +87,10 @@ class Batch:
             if isinstance(item, Dropped):
                 yield Change(path=item.where, outcome=Outcome.SKIPPED, error=item.reason)
         if written:
-            _report_of(Path(), len(files), len(files), on_progress)("optimizing", 0.0)
+            Pace(".", len(files), len(files), on_progress)("optimizing", 0.0)
             self._library.optimize()
 
-    def _add(self, path: Path, report: Callable[[str, float], None]) -> Change:
+    def _add(self, path: Path, report: Pace) -> Change:
         """The boundary of a file: whatever goes wrong with it becomes a failed change."""
         source: Source | None = None
         try:
@@ -94,11 +98,13 @@ class Batch:
             self.met.add(key.id)
             talk = talk_of(path)
             source = _stub(path, key)
-            if talk is not None:
-                self._claim(talk, path)
-            recipe = self._recipe(path, source.kind if source else None, talk)
+            self._claim(talk, path)
+            means = (talk, self._settings, self._transcriber)
+            recipe = recipe_of(path, source.kind if source else None, *means)
             if self._library.is_current(key.id, key.sha256, recipe):
                 return Change(path=_shown(path), outcome=Outcome.UNCHANGED, source_id=key.id)
+            if recording := taken_in(path, talk, self._library, self._settings, self._transcriber):
+                return self._take_in(path, key, recording)
             for old in self._gone[key.sha256, path.suffix]:
                 if old.source.id not in self.met and self._library.is_current(old.source.id, key.sha256, recipe):
                     return self._rename(old, path, key, recipe)
@@ -120,13 +126,13 @@ class Batch:
         name = error.filename
         return not isinstance(name, str) or Path(name).absolute().is_relative_to(self._library.home.absolute())
 
-    def _claim(self, talk: Talk, path: Path) -> None:
+    def _claim(self, talk: Talk | None, path: Path) -> None:
         """
         Raises:
             UnreadableSource: if another folder has a talk of this title.
         """
         folder = folder_of(path)
-        if folder is not None:
+        if talk is not None and folder is not None:
             check_alone(talk, folder, self._talk_folders[talk.id])
             self._talk_folders[talk.id].add(folder)
 
@@ -139,17 +145,15 @@ class Batch:
                 folders[source.talk].add(folder)
         return folders
 
-    def _read(
-        self, path: Path, source: Source | None, talk: Talk | None, recipe: str, report: Callable[[str, float], None]
-    ) -> Change:
+    def _read(self, path: Path, source: Source | None, talk: Talk | None, recipe: str, report: Pace) -> Change:
         reading = Reading(
             settings=self._settings,
             talk=talk,
             transcriber=self._transcriber,
             images=self._library.begin(source) if source else None,
-            on_progress=lambda share: report("reading", share * _READ_SHARE),
+            on_progress=lambda share: report("reading", share * _READ_SHARE, of=_READ_SHARE),
         )
-        document = load(path, reading)
+        document = correct(load(path, reading), self._library.catalog.decisions())
         report("cutting", _READ_SHARE)
         chunks = self._split(document)
         outcome = self._library.replace(
@@ -170,6 +174,13 @@ class Batch:
             dropped=document.dropped,
         )
 
+    def _take_in(self, path: Path, key: SourceKey, recording: Path) -> Change:
+        """Captions that are the text of a recording are no source beside it: nothing shall be found twice."""
+        with suppress(NotFound):
+            self._library.remove(key.id)
+        reason = f"its text is that of {printable(recording.name)}"
+        return Change(path=_shown(path), outcome=Outcome.SKIPPED, error=reason)
+
     def _rename(self, old: SourceEntry, path: Path, key: SourceKey, recipe: str) -> Change:
         """The same bytes, read by the same recipe, under another name: nothing is read, heard or embedded again."""
         before = self._library.document(old.source.id)
@@ -183,6 +194,7 @@ class Batch:
         chunks = self._split(document.model_copy(update={"source": same_title}))
         self._library.replace(document, chunks, self._embed, recipe=recipe)
         self._library.remove(old.source.id)
+        self._library.catalog.hand_on(old.source.id, key.id)
         self._gone[key.sha256, path.suffix].remove(old)
         return Change(
             path=_shown(path),
@@ -200,22 +212,6 @@ class Batch:
             path=_shown(path), outcome=Outcome.FAILED, source_id=source.id if source else None, error=printable(error)
         )
 
-    def _recipe(self, path: Path, kind: Kind | None, talk: Talk | None) -> str:
-        """Names what decides on a document besides the file: the readers, the talk, who heard the speech or drew the
-        slides, what a note includes."""
-        means = ""
-        if kind is Kind.RECORDING:
-            means = self._transcriber.fingerprint
-        elif kind is Kind.DECK:
-            from ingest import slides
-
-            means = slides.means(self._settings)
-        elif kind is Kind.NOTE:
-            from ingest import notes
-
-            means = notes.means(path)
-        return stable_id(_READING, talk.model_dump_json() if talk else "", means)
-
 
 def removal(entry: SourceEntry) -> Change:
     return Change(
@@ -227,21 +223,16 @@ def removal(entry: SourceEntry) -> Change:
     )
 
 
+def _is_captions(path: Path) -> bool:
+    return KINDS.get(path.suffix.lower()) is Kind.CAPTIONS
+
+
 def _stub(path: Path, key: SourceKey) -> Source | None:
     """What is known of a source before it is read; None where no reader will know the file."""
     kind = KINDS.get(path.suffix.lower())
     if kind is None:
         return None
     return Source(id=key.id, kind=kind, uri=key.uri, sha256=key.sha256, title=printable(path.name))
-
-
-def _report_of(path: Path, done: int, total: int, on_progress: OnProgress) -> Callable[[str, float], None]:
-    shown = _shown(path)
-
-    def report(stage: str, share: float) -> None:
-        on_progress(Progress(done=done, total=total, path=shown, stage=stage, share=share))
-
-    return report
 
 
 def _shown(path: Path) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from api.base import OnProgress
 from api.batch import Batch, removal
+from api.corrections import Corrections
 from api.models import Models
 from api.syncing import sync
 from api.transcripts import RememberedTranscriber
@@ -17,7 +18,7 @@ from index.library import Library
 from kb.errors import LibraryBusy
 from kb.files import path_of
 from kb.settings import Settings
-from kb.types import Change
+from kb.types import Change, SourceEntry
 
 
 class Opened:
@@ -75,6 +76,21 @@ class Changes:
     def remove(self, name: str) -> Change:
         with self._turn():
             return removal(self._opened().remove(self._catalog.find(name).source.id))
+
+    def correct(self, heard: str, corrected: str, source: str | None) -> list[Change]:
+        with self._turn():
+            return self._corrections.add(heard, corrected, self._entry(source))
+
+    def judge(self, ids: Sequence[str], source: str | None, *, accepted: bool) -> list[Change]:
+        with self._turn():
+            return self._corrections.judge(ids, self._entry(source), accepted=accepted)
+
+    @property
+    def _corrections(self) -> Corrections:
+        return Corrections(self._opened(), self._catalog, self._models)
+
+    def _entry(self, source: str | None) -> SourceEntry | None:
+        return None if source is None else self._catalog.find(source)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from api.commands import library, questions, running, writing
+from api.commands import corrections, library, questions, running, writing
 from api.problems import EXIT_CODES, OK
 from api.session import report, write_anything
 
@@ -33,7 +33,7 @@ def root(
     context.obj = home
 
 
-for part in (library, questions, writing, running):
+for part in (library, corrections, questions, writing, running):
     app.add_typer(part.commands)
 
 

@@ -24,6 +24,7 @@ class SearchParameters(Frozen):
     since: Date | None = None
     until: Date | None = None
     limit: int = Field(default=10, ge=1, le=100)
+    context: int = Field(default=0, ge=0, le=10)
 
     @property
     def query(self) -> Query:
@@ -36,7 +37,7 @@ class SearchParameters(Frozen):
             since=self.since,
             until=self.until,
         )
-        return Query(text=self.q, filters=filters, limit=self.limit)
+        return Query(text=self.q, filters=filters, limit=self.limit, context=self.context)
 
 
 class AskRequest(Frozen):
@@ -59,6 +60,22 @@ class AddRequest(Frozen):
 
 class SyncRequest(Frozen):
     folder: str
+
+
+class CorrectionRequest(Frozen):
+    """Words as they were heard, and as they were meant; without a source, in the whole library."""
+
+    heard: str
+    corrected: str
+    source: str | None = None
+
+
+class JudgementRequest(Frozen):
+    """Accept or reject corrections by their ids; without a source, everywhere."""
+
+    ids: tuple[str, ...] = Field(min_length=1)
+    accepted: bool
+    source: str | None = None
 
 
 class WriteRequest(Frozen):

@@ -62,7 +62,12 @@ def bar(title: str, unit: str = "files") -> Iterator[OnProgress]:
 
         def report(state: Progress) -> None:
             now = f"{state.stage} {Path(state.path).name}" + (f" {state.share:.0%}" if 0 < state.share < 1 else "")
+            now += f", {_duration(state.left_s)} left" if state.left_s else ""
             files = f"{state.done}/{state.total} {unit}"
             shown.update(task, completed=state.done + state.share, total=state.total, files=files, now=visible(now))
 
         yield report
+
+
+def _duration(seconds: int) -> str:
+    return f"{seconds} s" if seconds < 90 else f"{round(seconds / 60)} min"

@@ -28,6 +28,7 @@ from kb.types import (
     Query,
     SourceEntry,
     Talk,
+    Wording,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ _ENTRIES = TypeAdapter(list[SourceEntry])
 _GAPS = TypeAdapter(list[Gap])
 _TALKS = TypeAdapter(list[Talk])
 _ARTICLES = TypeAdapter(list[Article])
+_CHANGES = TypeAdapter(list[Change])
+_WORDINGS = TypeAdapter(list[Wording])
 
 
 def connect(settings: Settings) -> KnowledgeBase:
@@ -91,6 +94,18 @@ class RemoteLibrary:
 
     def remove(self, name: str) -> Change:
         return Change.model_validate_json(self._call("DELETE", self._address(name)))
+
+    def correct(self, heard: str, corrected: str, source: str | None = None) -> list[Change]:
+        body = {"heard": heard, "corrected": corrected, "source": source and self._id(source)}
+        return _CHANGES.validate_json(self._call("POST", "/v1/corrections", body))
+
+    def judge(self, ids: Sequence[str], source: str | None = None, *, accepted: bool) -> list[Change]:
+        body = {"ids": list(ids), "accepted": accepted, "source": source and self._id(source)}
+        return _CHANGES.validate_json(self._call("POST", "/v1/corrections/judge", body))
+
+    def corrections(self, source: str | None = None) -> list[Wording]:
+        query = f"?source={_segment(self._id(source))}" if source else ""
+        return _WORDINGS.validate_json(self._call("GET", f"/v1/corrections{query}"))
 
     def sources(self) -> list[SourceEntry]:
         return _ENTRIES.validate_json(self._call("GET", "/v1/sources"))
@@ -157,7 +172,10 @@ class RemoteLibrary:
         self._client.close()
 
     def _address(self, name: str) -> str:
-        return f"/v1/sources/{_segment(names.source(name, self.sources()).source.id)}"
+        return f"/v1/sources/{_segment(self._id(name))}"
+
+    def _id(self, name: str) -> str:
+        return names.source(name, self.sources()).source.id
 
     def _resolved(self, filters: Filters) -> Filters:
         if not filters.sources:

@@ -29,13 +29,21 @@ if TYPE_CHECKING:
 def show_hits(hits: Sequence[MarkedHit]) -> None:
     for number, hit in enumerate(hits, 1):
         say(headline(f"{number}.", hit.source.title, hit.locator, hit.source))
+        before, after = ((hit.around.header, hit.around.before), (hit.around.after,)) if hit.around else ((), ())
+        _say_around(before)
         say(_marked(hit.quote, hit.marks), indent=4)
+        _say_around(after)
         say(link(hit.href, hit.locator), indent=4)
         if hit.twins:
             say(Text(f"and {len(hit.twins)} more source(s) that say the same", style="dim"), indent=4)
         say()
     if not hits:
         note("Nothing found. Try other words, or fewer filters.")
+
+
+def _say_around(texts: Iterable[str]) -> None:
+    for text in filter(None, texts):
+        say(Text(visible(text), style="dim"), indent=4)
 
 
 def headline(number: str, title: str, locator: Time | Page | Mark, source: Source | Citation) -> Text:
@@ -70,6 +78,8 @@ def show_document(document: Document) -> None:
         flags += f" {segment.confidence:.2f}" if segment.confidence is not None else ""
         say(Text.assemble((visible(str(segment.locator)), "cyan"), f"  {segment.role.value}{flags}"))
         say(segment.text, indent=4)
+        if segment.heard:
+            say(Text(f"heard as: {visible(segment.heard)}", style="dim"), indent=4)
     show_dropped(source.title, document.dropped)
 
 

@@ -13,6 +13,7 @@ import structlog
 
 from api.base import EVERYTHING, MarkedHit, OnProgress, answer_of, awaited, checked_question, unwatched
 from api.changing import Changes, Opened
+from api.corrections import decided, wordings
 from api.finding import Finder
 from api.messages import Facets
 from api.models import Models, open_models, open_store
@@ -37,6 +38,7 @@ from kb.types import (
     Refusal,
     SourceEntry,
     Talk,
+    Wording,
 )
 
 if TYPE_CHECKING:
@@ -105,6 +107,12 @@ class Service:
     def remove(self, name: str) -> Change:
         return self._changes.remove(name)
 
+    def correct(self, heard: str, corrected: str, source: str | None = None) -> list[Change]:
+        return self._changes.correct(heard, corrected, source)
+
+    def judge(self, ids: Sequence[str], source: str | None = None, *, accepted: bool) -> list[Change]:
+        return self._changes.judge(ids, source, accepted=accepted)
+
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def sources(self) -> list[SourceEntry]:
@@ -116,6 +124,10 @@ class Service:
             return self._library.document(entry.source.id)
         except NotFound as error:
             raise NotFound(entry.error or error.what, where=entry.source.title, remedy=error.remedy) from error
+
+    def corrections(self, source: str | None = None) -> list[Wording]:
+        decisions = self._catalog.decisions()
+        return decided(decisions) if source is None else wordings(self.show(source), decisions)
 
     def page_image(self, name: str, number: int) -> Path:
         """The WebP image of a deck's page, counted from 1.

@@ -31,6 +31,12 @@ class Artefacts:
         pages.mkdir(parents=True)
         return pages
 
+    def carry(self, source_id: str, revision: str) -> None:
+        """What was drawn for a revision is taken over into the version that is being made."""
+        old, new = self._of(source_id) / revision / "pages", self.prepare(source_id)
+        if old.is_dir():
+            shutil.copytree(old, new, dirs_exist_ok=True)
+
     def write(self, document: Document, revision: str) -> None:
         """Move the new page images to their revision and write the document beside them."""
         new, target = self._of(document.source.id) / _NEW, self._of(document.source.id) / revision

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from index import names
+from index import decisions, names
 from index.database import Database, delete, put, rows
 from index.snapshot import LiveRevisions
 from kb.text import stable_id
-from kb.types import Article, Document, Dropped, Gap, Lang, Source, SourceEntry, Status, Talk
+from kb.types import Article, Decision, Document, Dropped, Gap, Lang, Source, SourceEntry, Status, Talk
 
 if TYPE_CHECKING:
     from sqlalchemy import Row
@@ -126,6 +126,10 @@ class Catalog:
         """
         return names.source(name, self.entries())
 
+    def recipe(self, source_id: str) -> str:
+        """By what the version that readers see was read; empty where there is none."""
+        return next((str(row.recipe) for row in self._database.rows("sources", id=source_id)), "")
+
     def live(self, source_id: str) -> str | None:
         """The revision of a source that readers see. Answers from memory."""
         return self.live_revisions().get(source_id)
@@ -200,6 +204,18 @@ class Catalog:
         """Refused questions, most often asked first, then the latest."""
         filed = sorted(self._database.rows("gaps"), key=lambda row: (row.times, row.asked_at, row.id), reverse=True)
         return tuple(Gap.model_validate_json(row.gap).model_copy(update={"times": row.times}) for row in filed)
+
+    # --- corrections of transcripts: see `index.decisions` --------------------------------------------------------
+
+    def decide(self, decision: Decision) -> None:
+        decisions.put(self._database, decision)
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """The latest first: where two say something else of the same words, it holds."""
+        return decisions.all_of(self._database)
+
+    def hand_on(self, old: str, new: str) -> None:
+        decisions.hand_on(self._database, old, new)
 
     def close(self) -> None:
         self._database.close()

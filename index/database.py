@@ -78,8 +78,9 @@ class Database:
         from index.schema import VERSION, meta, metadata
 
         with self.writing() as connection:
-            if not inspect(connection).has_table("meta"):
-                metadata.create_all(connection)
+            is_new = not inspect(connection).has_table("meta")
+            metadata.create_all(connection)  # also tables that an earlier version of the product did not have
+            if is_new:
                 start = [{"key": "schema", "value": VERSION}, {"key": "generation", "value": 0}]
                 connection.execute(meta.insert(), start)
             version = rows(connection, "meta", key="schema")[0].value

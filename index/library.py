@@ -103,6 +103,9 @@ class Library:
         self.catalog.begin(source)
         return self._artefacts.prepare(source.id)
 
+    def carry(self, source_id: str) -> None:  # as `begin`, with the images of the live version
+        self._artefacts.carry(source_id, self.catalog.live(source_id) or "")
+
     def replace(
         self,
         document: Document,
@@ -229,16 +232,15 @@ class Library:
     # --- inside -------------------------------------------------------------------------------------------------
 
     def _refill(self, entry: SourceEntry, revision: str, split: Split, embed: Embed, write: Write) -> Change:
-        path, source_id = entry.source.uri, entry.source.id
+        told = Change(path=entry.source.uri, outcome=Outcome.UPDATED, source_id=entry.source.id)
         try:
-            document = self._artefacts.read(source_id, revision)
+            document = self._artefacts.read(entry.source.id, revision)
         except UnreadableSource as error:
-            return Change(path=path, outcome=Outcome.FAILED, source_id=source_id, error=str(error))
+            return told.model_copy(update={"outcome": Outcome.FAILED, "error": str(error)})
         chunks = split(document)
         for batch in points_of(document, chunks, embed, revision):
             write(batch)
-        segments = len(document.segments)
-        return Change(path=path, outcome=Outcome.UPDATED, source_id=source_id, segments=segments, chunks=len(chunks))
+        return told.model_copy(update={"segments": len(document.segments), "chunks": len(chunks)})
 
     def _note(self, change: Change) -> None:
         entry = self.catalog.entry(change.source_id or "")

@@ -45,5 +45,15 @@ gaps = Table(
     Column("asked_at", String(32), nullable=False),
 )
 
+# What people decided about wordings of transcripts; `scope` is a source id, or empty for the whole library.
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("scope", String(36), nullable=False, index=True),
+    Column("decision", Text, nullable=False),
+    Column("decided_at", String(32), nullable=False),
+)
+
 # `schema`: version of these tables. `generation`: counts the switches of live revisions, so that other processes see.
 meta = Table("meta", metadata, Column("key", String(32), primary_key=True), Column("value", Integer, nullable=False))

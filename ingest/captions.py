@@ -29,7 +29,7 @@ def read(path: Path, _reading: Reading) -> Parsed:
         UnsupportedSource: if a JSON file holds something else.
     """
     text = read_text(path)
-    if path.suffix.lower() == ".json":
+    if path.suffix.lower() in (".json", ".json3"):
         found = list(transcript_json.parse(text, printable(path.name)))
     else:
         found = list(parse(text))

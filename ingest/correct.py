@@ -84,8 +84,11 @@ class _Corrector:
     """The wordings of a source: what is to be replaced by what."""
 
     def __init__(self, decisions: Sequence[Decision]) -> None:
-        self._rejected = {(_key(each.heard), each.corrected) for each in decisions if not each.accepted}
-        accepted = sorted((each for each in decisions if each.accepted), key=lambda each: each.source_id is None)
+        # What was decided for the source goes before what was decided for the library.
+        ordered = sorted(decisions, key=lambda each: each.source_id is None)
+        valid = {(_key(each.heard), each.corrected): each for each in reversed(ordered)}
+        self._rejected = {wording for wording, each in valid.items() if not each.accepted}
+        accepted = [each for each in ordered if each in valid.values() and each.accepted]
         self._by_person = _Wordings(
             _Wording(each.heard, each.corrected, "source" if each.source_id else "library") for each in accepted
         )

@@ -51,7 +51,7 @@ def _documents() -> Reader:
 
 _FORMATS: tuple[tuple[Kind, Callable[[], Reader], str], ...] = (
     (Kind.RECORDING, _media, ".wav .mp3 .m4a .flac .ogg .mp4 .mkv .mov .webm"),
-    (Kind.CAPTIONS, _captions, ".srt .vtt .json"),
+    (Kind.CAPTIONS, _captions, ".srt .vtt .json .json3"),
     (Kind.DECK, _slides, ".pptx .pdf .ppt"),
     (Kind.NOTE, _notes, ".md .markdown .mdx .txt .rst .ipynb .html .htm .po"),
     (Kind.NOTE, _documents, ".docx"),

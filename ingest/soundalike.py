@@ -19,6 +19,7 @@ from kb.text import HAN
 
 _EXACT, _NEAR = 3, 4  # syllables of a term that sounds the same, or the same but for one syllable
 _LETTERS = 12  # of an English term; shorter ones are too near to other words
+_LONGEST = 12  # units of a name
 _PER_MISTAKE = 8  # letters of a term for each one that may differ
 _UNIT = re.compile(rf"{HAN.pattern}|[A-Za-z0-9]+")
 _INSIDE = re.compile(r"[\s，,、]{0,2}")  # what a recogniser sets inside a term where the speaker draws breath
@@ -35,14 +36,30 @@ class Alike(NamedTuple):
 
 
 def soundalikes(text: str) -> Iterator[Alike]:
-    """Places that sound like a term and are not spelled like one, the longest first where they begin, none inside
-    another."""
+    """Places that sound like a term and are not spelled like one: none inside another, or cutting into a name that is
+    spelled right."""
+    right = list(_spelled_right(text))
     found = sorted([*_chinese(text), *_english(text)], key=lambda each: (each.start, -each.end))
     reach = 0
     for each in found:
-        if each.start >= reach:
+        is_free = all(
+            each.end <= start or end <= each.start or (each.start <= start and end <= each.end)
+            for start, end in right
+        )  # fmt: skip
+        if each.start >= reach and is_free:
             yield each
             reach = each.end
+
+
+def _spelled_right(text: str) -> Iterator[tuple[int, int]]:
+    """Where names of the glossary stand."""
+    units, spelled = list(_UNIT.finditer(text)), _names().spelled | _spellings().right
+    for first, unit in enumerate(units):
+        letters = ""
+        for last in units[first : first + _LONGEST]:
+            letters += last[0].casefold()
+            if letters in spelled:
+                yield unit.start(), last.end()
 
 
 # --- Chinese ------------------------------------------------------------------------------------------------------

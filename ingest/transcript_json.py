@@ -1,4 +1,4 @@
-"""Transcripts in JSON: Whisper's `{"segments": [{start, end, text}]}`, or the list alone."""
+"""Transcripts in JSON: Whisper's `{"segments": [{start, end, text}]}` or the list alone, and subtitles of platforms."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from statistics import median
 from pydantic import BaseModel, ValidationError
 
 from ingest.cues import Cue, milliseconds
+from ingest.platform_json import platform_entries
 from kb.errors import UnreadableSource, UnsupportedSource
 from kb.text import canonical
 from kb.types import Dropped
@@ -66,6 +67,8 @@ def _entries(text: str, where: str) -> list[object]:
     except (json.JSONDecodeError, RecursionError) as error:
         line = f"{where} line {error.lineno}" if isinstance(error, json.JSONDecodeError) else where
         raise UnreadableSource("this is no valid JSON", where=line, remedy=_SHAPE) from error
+    if isinstance(data, dict) and (entries := platform_entries(data)):
+        return list(entries)
     found = data.get("segments") if isinstance(data, dict) else data
     if not isinstance(found, list) or not any(isinstance(item, dict) and "text" in item for item in found):
         raise UnsupportedSource("a JSON file that is no transcript", where=where, remedy=_SHAPE)

@@ -255,6 +255,21 @@ class Decision(Frozen):
     source_id: str | None = None
 
 
+class Wording(Frozen):
+    """Words that were misheard, and what became of them: `open` until a person accepts or rejects the correction.
+
+    `source_id` is the source that a decision holds for, None for the whole library or where there is no decision.
+    """
+
+    id: str
+    heard: str
+    corrected: str
+    rule: Literal["glossary", "sound", "library", "source"]
+    state: Literal["open", "accepted", "rejected"]
+    places: tuple[Locator, ...] = ()
+    source_id: str | None = None
+
+
 class Document(Frozen):
     """A parsed source: all its segments in order, and what could not be read. The canonical artefact."""
 
@@ -654,3 +669,4 @@ class Progress(Frozen):
     path: str
     stage: str
     share: float = 0.0
+    left_s: int | None = None  # seconds until the stage ends, once its pace is known

@@ -267,7 +267,49 @@ def test_entries_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     assert [item.where for item in result.dropped] == [f"entry {number}" for number in (3, 4, 5, 6, 7, 8, 9)]
 
 
-@pytest.mark.parametrize("content", ['{"name": "package"}', "[1, 2]", '"text"', '{"segments": []}'])
+# As the platforms give them: the first has a window without text and events that only break a line.
+JSON3 = {
+    "wireMagic": "pb3",
+    "pens": [{}],
+    "events": [
+        {"tStartMs": 0, "dDurationMs": 70_000, "id": 1, "wpWinPosId": 1},
+        {
+            "tStartMs": 1500,
+            "dDurationMs": 5000,
+            "segs": [{"utf8": "你好", "acAsrConf": 0}, {"utf8": " vLLM", "tOffsetMs": 300}],
+        },
+        {"tStartMs": 1990, "dDurationMs": 4500, "aAppend": 1, "segs": [{"utf8": "\n"}]},
+        {"tStartMs": 2000, "dDurationMs": 500, "segs": [{"utf8": "second"}, {"utf8": " line", "tOffsetMs": 120}]},
+    ],
+}
+BILIBILI = {
+    "font_size": 0.4,
+    "type": "AIsubtitle",
+    "lang": "zh",
+    "body": [
+        {"from": 1.5, "to": 2.0, "sid": 1, "location": 2, "content": "你好 vLLM", "music": 0.0},
+        {"from": 2, "to": 2.5, "sid": 2, "location": 2, "content": "second line", "music": 0.0},
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ["talk.json3", "talk.json"])
+@pytest.mark.parametrize("data", [JSON3, BILIBILI], ids=["YouTube", "Bilibili"])
+def test_subtitles_of_platforms(tmp_path: Path, data: object, name: str) -> None:
+    result = parsed(tmp_path, json.dumps(data, ensure_ascii=False), name)
+    assert cues(result) == [(1500, 2000, "你好 vLLM"), (2000, 2500, "second line")]
+    assert not result.dropped
+
+
+def test_captions_that_a_person_timed_keep_their_times(tmp_path: Path) -> None:
+    events = [{"tStartMs": start, "dDurationMs": 3000, "segs": [{"utf8": f"a\n{start}"}]} for start in (0, 2000)]
+    result = parsed(tmp_path, json.dumps({"wireMagic": "pb3", "events": events}), "talk.json3")
+    assert cues(result) == [(0, 3000, "a 0"), (2000, 5000, "a 2000")]
+
+
+@pytest.mark.parametrize(
+    "content", ['{"name": "package"}', '{"events": [1]}', '{"body": "text"}', "[1, 2]", '"text"', '{"segments": []}']
+)
 def test_other_json_is_not_supported_and_says_what_is(tmp_path: Path, content: str) -> None:
     with pytest.raises(UnsupportedSource, match="segments"):
         parsed(tmp_path, content, "talk.json")

@@ -1,0 +1,43 @@
+"""What decides on a document besides its file, and which captions a recording takes in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from index.library import Library
+from ingest.load import source_of
+from ingest.merging import captions_of, recording_of
+from ingest.parsed import Transcriber
+from kb.settings import Settings
+from kb.text import stable_id
+from kb.types import Kind, Talk
+
+_READING = "reading/4"  # raise it when a reader's output changes, so that unchanged files are read again
+
+
+def recipe_of(path: Path, kind: Kind | None, talk: Talk | None, settings: Settings, transcriber: Transcriber) -> str:
+    """Names the readers, the talk, who heard the speech and the captions that are taken instead, who drew the slides,
+    what a note includes."""
+    means = ""
+    if kind is Kind.RECORDING:
+        captions = captions_of(path)
+        means = f"{transcriber.fingerprint} {source_of(captions).sha256 if captions else ''}"
+    elif kind is Kind.DECK or path.suffix.lower() == ".docx":
+        from ingest import slides
+
+        means = slides.means(settings)
+    elif kind is Kind.NOTE:
+        from ingest import notes
+
+        means = notes.means(path)
+    return stable_id(_READING, talk.model_dump_json() if talk else "", means)
+
+
+def taken_in(
+    captions: Path, talk: Talk | None, library: Library, settings: Settings, transcriber: Transcriber
+) -> Path | None:
+    """The recording whose transcript in the library holds what these captions say now."""
+    if (recording := recording_of(captions)) is None:
+        return None
+    key, recipe = source_of(recording), recipe_of(recording, Kind.RECORDING, talk, settings, transcriber)
+    return recording if library.is_current(key.id, key.sha256, recipe) else None
