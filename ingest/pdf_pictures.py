@@ -37,14 +37,15 @@ class Picture(NamedTuple):
 def find_pictures(page: PdfPage) -> list[Picture]:
     """Those that are large enough to say something, from the top."""
     width, height = page.get_size()
+    whole, area = Box(0, 0, width, height), max(1.0, width * height)
     images, outlines = _parts(page, height)
-    found = [around(group) for group in clusters(images, 0.01 * height)]
-    found += [around(group) for group in clusters(outlines, _NEAR * height) if len(group) >= _OUTLINES]
-    whole = Box(0, 0, width, height)
-    area = max(1.0, width * height)
-    boxes = [around(group) & whole for group in clusters(found, 0)]
-    seen = [Picture(box, min(1.0, box.width * box.height / area)) for box in boxes]
-    return sorted((p for p in seen if p.share >= _LEAST_SHARE), key=lambda p: (p.box.top, p.box.left))
+    found = [around(group) & whole for group in clusters(images, 0.01 * height)]
+    found = [box for box in found if box.width * box.height >= _LEAST_SHARE * area]
+    found += [around(group) & whole for group in clusters(outlines, _NEAR * height) if len(group) >= _OUTLINES]
+    seen = [around(group) for group in clusters(found, 0)]
+    return [
+        Picture(box, min(1.0, box.width * box.height / area)) for box in sorted(seen, key=lambda b: (b.top, b.left))
+    ]
 
 
 def draw(page: PdfPage, box: Box) -> Image:

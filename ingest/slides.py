@@ -6,7 +6,6 @@ import mmap
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,7 +57,7 @@ def read(path: Path, reading: Reading) -> Parsed:
 
 
 def _read_pptx(path: Path, reading: Reading) -> Parsed:
-    with Rendering(path, _waiting(reading)) as rendering:
+    with Rendering(path, lambda: reading.on_progress(1.0)) as rendering:  # who stops the reading stops LibreOffice
         parsed, largest = read_pptx(path, reading, rendering)
         _check(path, parsed)
         if reading.images is None:
@@ -80,7 +79,7 @@ def _read_ppt(path: Path, reading: Reading) -> Parsed:
         copy = Path(scratch) / "deck.ppt"
         shutil.copyfile(path, copy)
         try:
-            pptx = convert(copy, PPTX, seconds=_SECONDS, on_wait=_waiting(reading))
+            pptx = convert(copy, PPTX, seconds=_SECONDS, on_wait=lambda: reading.on_progress(0.0))
         except MissingDependency as error:
             what = "this is a deck in the old PowerPoint format, which only LibreOffice opens, and it is not installed"
             remedy = f"Save it as .pptx in PowerPoint and add that. Or: {error.remedy}"
@@ -89,11 +88,6 @@ def _read_ppt(path: Path, reading: Reading) -> Parsed:
             remedy = "Open it in PowerPoint or LibreOffice, save it as .pptx and add that"
             raise UnreadableSource(error.what, where=str(path), remedy=remedy) from error
         return _read_pptx(pptx, reading)
-
-
-def _waiting(reading: Reading) -> Callable[[], None]:
-    """What LibreOffice's runs call now and then, so that whoever stops the reading stops them, too."""
-    return lambda: reading.on_progress(1.0)
 
 
 def _check(path: Path, parsed: Parsed) -> None:

@@ -46,7 +46,7 @@ def _zones(groups: Sequence[Group], boxes: Sequence[Box]) -> Iterator[list[list[
     columns = 0
     for row in rows_of(boxes, range(len(boxes))):
         wider = len(columns_of(boxes, [i for r in (*zone, row) for i in r]))
-        if zone and (len(row) < 2 or wider < max(columns, 2)):
+        if zone and (min(len(row), len(zone[0])) < 2 or wider < max(columns, 2)):
             yield [[groups[i] for i in r] for r in zone]
             zone, wider = [], len(columns_of(boxes, row))
         zone, columns = [*zone, row], wider

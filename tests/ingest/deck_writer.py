@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
 from lxml import etree
+from PIL import Image, ImageDraw, ImageFont
 from pptx import Presentation
 from pptx.opc.constants import RELATIONSHIP_TYPE
 from pptx.opc.package import Part
@@ -126,3 +128,23 @@ def rewrite(path: Path, change: Callable[[str, bytes], bytes | None]) -> None:
             changed = change(name, content)
             if changed is not None:
                 archive.writestr(name, changed)
+
+
+def link(slide: Slide, words: str, address: str) -> None:
+    say(words)(slide)
+    slide.shapes[-1].text_frame.paragraphs[0].runs[0].hyperlink.address = address
+
+
+def hide(slide: Slide) -> None:
+    slide.element.set("show", "0")
+
+
+def picture_of(words: str, size: tuple[int, int] = (1000, 400), colour: str = "white") -> BytesIO:
+    """A PNG on which `words` are written, a line each."""
+    drawn, file = Image.new("RGB", size, colour), BytesIO()
+    for number, line in enumerate(words.split("\n")):
+        at = (40, 40 + 90 * number)
+        ImageDraw.Draw(drawn).text(at, line, "black" if colour == "white" else "white", ImageFont.load_default(56))
+    drawn.save(file, format="PNG")
+    file.seek(0)
+    return file

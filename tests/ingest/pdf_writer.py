@@ -18,6 +18,8 @@ FONTS = {
     "G": "/Type0 /BaseFont /STSong-Light /Encoding /UniGB-UCS2-H /DescendantFonts [<< /Type /Font "
     "/Subtype /CIDFontType0 /BaseFont /STSong-Light /CIDSystemInfo << /Registry (Adobe) /Ordering (GB1) "
     "/Supplement 4 >> /DW 1000 /FontDescriptor << /Type /FontDescriptor /FontName /STSong-Light /Flags 4 >> >>]",
+    # Code: all characters are of one width.
+    "C": "/Type1 /BaseFont /Courier /Encoding /WinAnsiEncoding",
     # Glyph numbers that ToUnicode maps to themselves: any character at all.
     "U": "/Type0 /BaseFont /Any /Encoding /Identity-H /ToUnicode {to_unicode} 0 R /DescendantFonts [<< /Type /Font "
     "/Subtype /CIDFontType2 /BaseFont /Any /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> "
@@ -31,11 +33,12 @@ class Sheet:
 
     content: str
     rotate: int = 0
+    notes: tuple[str, ...] = ()  # annotations, as the body of their dictionaries
 
 
 def text(x: float, y: float, words: str, *, size: float = 12, font: str = "F") -> str:
     """Operators that write one line, its baseline starting at x, y from the bottom left."""
-    shown = f"({words})" if font == "F" else f"<{words.encode('utf-16-be').hex()}>"
+    shown = f"({words})" if font in "FC" else f"<{words.encode('utf-16-be').hex()}>"
     return f"BT /{font} {size} Tf {x} {y} Td {shown} Tj ET\n"
 
 
@@ -43,6 +46,12 @@ def picture(x: float, y: float, width: float, height: float) -> str:
     """Operators that draw a picture of one black pixel."""
     data = "BI /W 1 /H 1 /CS /G /BPC 8 /F /AHx ID 00> EI"
     return f"q {width} 0 0 {height} {x} {y} cm {data} Q\n"
+
+
+def outline(x: float, y: float, size: float = 8) -> str:
+    """Operators that draw a shape with curves, as a letter that was turned into outlines."""
+    curve = f"{x} {y + size} {x + size} {y + size} {x + size} {y} c"
+    return f"{x} {y} m {curve} {x} {y} l {x} {y + 1} l {x + 1} {y + 1} l {x + 2} {y} l {x + 3} {y} l f\n"
 
 
 def write_pdf(path: Path, sheets: Sequence[Sheet], *, title: str = "", labels: str = "") -> Path:
@@ -57,18 +66,22 @@ def write_pdf(path: Path, sheets: Sequence[Sheet], *, title: str = "", labels: s
     to_unicode = add(_stream(_TO_UNICODE))
     fonts = " ".join(f"/{name} << /Type /Font /Subtype {body} >>" for name, body in FONTS.items())
     fonts = fonts.replace("{to_unicode}", str(to_unicode))
-    kids = []
+    kids, fields = [], list[int]()
     for sheet in sheets:
         content = add(_stream(sheet.content.encode("latin-1")))
+        notes = [add(f"<< /Type /Annot {note} >>") for note in sheet.notes]
+        annotations = " ".join(f"{note} 0 R" for note in notes)
+        fields += [number for number, note in zip(notes, sheet.notes, strict=True) if "/Widget" in note]
         kids.append(
             add(
                 f"<< /Type /Page /Parent {tree} 0 R /MediaBox [0 0 600 800] /Rotate {sheet.rotate} "
-                f"/Resources << /Font << {fonts} >> >> /Contents {content} 0 R >>"
+                f"/Resources << /Font << {fonts} >> >> /Contents {content} 0 R /Annots [{annotations}] >>"
             )
         )
     info = add(f"<< /Title ({title}) >>")
     page_labels = f"/PageLabels << /Nums [{labels}] >>" if labels else ""
-    bodies[catalog - 1] = f"<< /Type /Catalog /Pages {tree} 0 R {page_labels} >>".encode()
+    form = f"/AcroForm << /Fields [{' '.join(f'{number} 0 R' for number in fields)}] >>" if fields else ""
+    bodies[catalog - 1] = f"<< /Type /Catalog /Pages {tree} 0 R {page_labels} {form} >>".encode()
     bodies[tree - 1] = f"<< /Type /Pages /Kids [{' '.join(f'{k} 0 R' for k in kids)}] /Count {len(kids)} >>".encode()
     path.write_bytes(_file(bodies, catalog, info))
     return path
