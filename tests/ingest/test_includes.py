@@ -121,12 +121,12 @@ def test_a_note_without_a_documentation_includes_from_its_own_folder_alone(tmp_p
 
 
 def test_chunks_of_what_is_included_point_to_the_line_that_asks(docs: Path) -> None:
-    (docs / "long.md").write_text("\n\n".join(f"Sentence {n} of a long part." for n in range(80)), encoding="utf-8")
-    (docs / "note.md").write_text('# T\n\n--8<-- "long.md"\n\nEnd.\n', encoding="utf-8")
+    (docs / "long.py").write_text("\n".join(f"value_{n} = {n}" for n in range(120)), encoding="utf-8")
+    (docs / "note.md").write_text('# T\n\n```py\n--8<-- "long.py"\n```\n\nEnd.\n', encoding="utf-8")
     document = load(docs / "note.md", READING)
     chunks = split(document, count_tokens=FakeEmbedder().count_tokens, max_tokens=128)
     marks = [locator for chunk in chunks for locator in chunk.locators]
-    assert {(mark.line_start, mark.line_end) for mark in marks if isinstance(mark, Mark)} == {(1, 1), (3, 3), (5, 5)}
+    assert {(mark.line_start, mark.line_end) for mark in marks if isinstance(mark, Mark)} == {(1, 1), (3, 5), (7, 7)}
 
 
 def test_what_a_note_includes_is_part_of_what_it_means(docs: Path) -> None:
