@@ -64,10 +64,9 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:  #
     if silent:
         return True
     indent = state.sCount[start] + _INDENT
-    after = reached = start + 1
-    while reached < end and (state.isEmpty(reached) or state.sCount[reached] >= indent):
-        reached += 1
-        after = after if state.isEmpty(reached - 1) else reached
+    after = start + 1
+    while after < end and (state.isEmpty(after) or state.sCount[after] >= indent):
+        after += 1
     name = ADMONITION if found["tab"] is None else TAB
     opening = state.push(f"{name}_open", "div", 1)
     opening.block, opening.map, opening.info = True, [start, after], found["tab"] or ""
