@@ -101,10 +101,10 @@ class Batch:
             self._claim(talk, path)
             means = (talk, self._settings, self._transcriber)
             recipe = recipe_of(path, source.kind if source else None, *means)
-            if self._library.is_current(key.id, key.sha256, recipe):
-                return Change(path=_shown(path), outcome=Outcome.UNCHANGED, source_id=key.id)
             if recording := taken_in(path, talk, self._library, self._settings, self._transcriber):
                 return self._take_in(path, key, recording)
+            if self._library.is_current(key.id, key.sha256, recipe):
+                return Change(path=_shown(path), outcome=Outcome.UNCHANGED, source_id=key.id)
             for old in self._gone[key.sha256, path.suffix]:
                 if old.source.id not in self.met and self._library.is_current(old.source.id, key.sha256, recipe):
                     return self._rename(old, path, key, recipe)

@@ -67,10 +67,12 @@ def as_written(text: str) -> str:
     """Chinese as it is written: in Simplified script, with full-width punctuation; other text as it is."""
     if not HAN.search(text):
         return text
-    return _HALF_WIDTH.sub(lambda mark: _FULL_WIDTH[mark[0].strip()], str(_converter().convert(text)))
+    text = _FIGURE_IN_WORD.sub("一", str(_converter().convert(text)))
+    return _HALF_WIDTH.sub(lambda mark: _FULL_WIDTH[mark[0].strip()], text)
 
 
 _FULL_WIDTH = {",": "，", "?": "？", "!": "！", ":": "：", ";": "；"}
+_FIGURE_IN_WORD = re.compile(r"(?<!\d)1(?=[共起定样般直旦])")  # recognisers write the word 一共 with a figure
 _HALF_WIDTH = re.compile(rf"(?<={HAN.pattern})[,?!:;]\s*|[,?!:;]\s*(?={HAN.pattern})")
 
 

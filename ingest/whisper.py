@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +36,7 @@ _SURE = 0.5  # probability below which a language is not known
 _TAIL = 0.7  # seconds at the end of a window that are not heard once more
 _LOOPING, _LOST = 2.4, -1.0  # compression ratio above, mean log probability below which a window is heard once more
 _SILENT, _OVERLAP = 2.5, 0.3  # seconds without a word that are heard once more, and what is added at both ends
+_RUN_ON, _MARK = 40, re.compile(r"[，。？！、；,.?!;]")  # hanzi that do without a mark, and marks
 _GATES = "gates/2"  # part of the fingerprint: change it with anything that changes the text
 
 
@@ -49,6 +51,13 @@ class _Heard:
     @property
     def is_doubtful(self) -> bool:
         return any(each.compression_ratio > _LOOPING or each.avg_logprob < _LOST for each in self.segments)
+
+    @property
+    def is_unpunctuated(self) -> bool:
+        """Chinese that runs on without a mark: expected names are a list without a sentence, and may teach that."""
+        text = "".join(each.text for each in self.segments)
+        hanzi = len(HAN.findall(text))
+        return hanzi >= _RUN_ON and len(_MARK.findall(text)) * _RUN_ON < hanzi
 
     def items(self) -> Iterator[Word | Dropped]:
         for segment in self.segments:
@@ -161,7 +170,10 @@ class WhisperTranscriber:
             work = (pool.submit(self._batch, BatchedInferencePipeline(model), batch, hotwords) for batch in batches)
             for future in list(work):
                 for heard in future.result():
-                    yield self._again(heard.window, hotwords) if heard.is_doubtful else heard
+                    if heard.is_doubtful or heard.is_unpunctuated:
+                        yield self._again(heard.window, () if heard.is_unpunctuated else hotwords)
+                    else:
+                        yield heard
 
     def _batch(
         self, pipeline: BatchedInferencePipeline, windows: Sequence[Window], hotwords: tuple[str, ...]

@@ -100,6 +100,7 @@ def test_p06_traditional_script_becomes_simplified() -> None:
         ("大家好,今天我们算一笔账, 好吗?", "大家好，今天我们算一笔账，好吗？"),
         ("一共有2,560块,要用128KB, 整整四倍", "一共有2,560块，要用128KB，整整四倍"),
         ("Well, that is 2,560 blocks.", "Well, that is 2,560 blocks."),
+        ("1共2,560块，共21起", "一共2,560块，共21起"),
     ],
 )
 def test_p06_chinese_gets_its_own_punctuation(heard_as: str, kept: str) -> None:

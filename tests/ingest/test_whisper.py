@@ -60,7 +60,7 @@ class ScriptedModel:
         return iter(self.insist(len(sound) / RATE)), None
 
     def say(self, seconds: float) -> list[SimpleNamespace]:
-        return [segment(" One two three.", 0.5, 2)]
+        return [segment(" One two three.", 0.5, seconds - 0.5)]
 
     def insist(self, seconds: float) -> list[SimpleNamespace]:
         return self.say(seconds)
@@ -188,6 +188,47 @@ def test_p01_a_doubtful_window_is_heard_once_more_but_not_its_end(
     assert [block.text for block in blocks] == ["All of it."]
 
 
+def test_p06_chinese_without_punctuation_is_heard_once_more_without_the_names(
+    tmp_path: Path,
+    transcriber: WhisperTranscriber,
+    scripted: type[ScriptedModel],
+    regions: list[Region],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    regions[:] = [Region(RATE, 12 * RATE)]
+    run_on = "我们先看一个词元这个模型一共有三十二层每层八个头每个头的维度是一百二十八每个数用两个字节" * 2
+    monkeypatch.setattr(scripted, "say", lambda *_: [segment(run_on, 0, 10.5)])
+    monkeypatch.setattr(scripted, "insist", lambda *_: [segment("先看一个词元，再看显存。", 0, 10.5)])
+    blocks, _ = hear(transcriber, write_recording(tmp_path / "a.wav", seconds=13), lang="zh", hotwords=("vLLM",))
+    assert [block.text for block in blocks] == ["先看一个词元，再看显存。"]
+    assert [call["hotwords"] for call in transcriber._model().calls] == ["vLLM", None]
+
+
+def test_speech_that_a_window_left_out_is_heard_once_more_at_its_place(
+    tmp_path: Path,
+    transcriber: WhisperTranscriber,
+    scripted: type[ScriptedModel],
+    regions: list[Region],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whisper leaps over a sentence in the middle, and stops before the last one."""
+    regions[:] = [Region(RATE, 21 * RATE)]
+
+    def say(_: ScriptedModel, seconds: float) -> list[SimpleNamespace]:
+        if seconds > 15:
+            return [segment(" The first one.", 0, 4), segment(" The third one.", 9, 13)]
+        return [segment(" It was left out.", 0.3, seconds - 0.4)]
+
+    monkeypatch.setattr(scripted, "say", say)
+    blocks, _ = hear(transcriber, write_recording(tmp_path / "a.wav", seconds=22))
+    assert [(block.text, block.locator.start_ms) for block in blocks if isinstance(block.locator, Time)] == [
+        ("The first one.", 1000),
+        ("It was left out.", 5000),
+        ("The third one.", 10_000),
+        ("It was left out.", 14_000),
+    ]
+
+
 def test_p02_a_first_word_adrift_in_the_silence_is_brought_to_its_sentence(
     tmp_path: Path,
     transcriber: WhisperTranscriber,
@@ -227,8 +268,8 @@ def test_p05_each_stretch_of_speech_has_its_language_and_an_unclear_one_is_marke
     assert second.flags == {Flag.LOW_CONFIDENCE}
     calls = transcriber._model().calls
     assert {call["language"] for call in calls} == {"zh"}
-    assert first.locator == Time(start_ms=1500, end_ms=3000)
-    assert second.locator == Time(start_ms=8500, end_ms=10_000)
+    assert first.locator == Time(start_ms=1500, end_ms=4500)
+    assert second.locator == Time(start_ms=8500, end_ms=12_500)
 
 
 def test_p05_a_language_that_was_given_is_not_guessed(
