@@ -23,6 +23,7 @@ from kb.errors import BadRequest, LibraryBusy, NotFound
 from kb.settings import Settings
 from kb.types import Filters, Progress, Query
 from tests.api.conftest import open_fake, write_notes
+from tests.ingest.recordings import write_recording
 
 ROOT = Path(__file__).resolve().parents[2]
 KB = [sys.executable, "-m", "tests.api.fake_kb"]
@@ -232,3 +233,20 @@ def test_an_answer_streams_through_the_service(remote: KnowledgeBase) -> None:
 def test_an_answer_that_breaks_off_is_told() -> None:
     with pytest.raises(EOFError):
         list(answer_events([b": nothing\n\n"]))
+
+
+def test_transcripts_are_corrected_through_the_service(remote: KnowledgeBase, tmp_path: Path) -> None:
+    (added,) = remote.add([write_recording(tmp_path / "talk.wav")])
+    assert added.outcome == "added"
+    (changed,) = remote.correct("Blocks", "Pages", "talk.wav")
+    assert changed.source_id == added.source_id
+    (wording,) = remote.corrections("talk.wav")
+    assert (wording.heard, wording.state, remote.corrections()) == ("Blocks", "accepted", [
+        wording.model_copy(update={"places": ()})
+    ])  # fmt: skip
+    assert remote.show("talk.wav").segments[1].text == "Pages are shared."
+    assert len(remote.judge([wording.id], "talk.wav", accepted=False)) == 1
+    assert remote.show("talk.wav").segments[1].text == "Blocks are shared."
+    with pytest.raises(NotFound, match="no correction"):
+        remote.judge(["00000000"], accepted=True)
+    remote.remove("talk.wav")

@@ -13,6 +13,7 @@ from api.transcripts import RememberedTranscriber
 from ingest import isolated
 from ingest.isolated import IsolatedTranscriber
 from ingest.parsed import Block, Piece, Recording, no_progress
+from ingest.whisper import WhisperTranscriber
 from kb.errors import MissingDependency, UnreadableSource
 from kb.settings import Settings
 from tests.fakes import FakeTranscriber
@@ -77,3 +78,18 @@ def test_the_other_process_ends_when_nobody_listens(tmp_path: Path, transcriber:
     pieces.close()  # type: ignore[attr-defined]
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
+
+
+@pytest.mark.model
+@pytest.mark.corpus
+def test_whisper_in_a_process_of_its_own_hears_what_it_hears_here(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolated, "LONG_MS", 1000)
+    recording = Recording(next((corpus / "media/speech").glob("en_*.wav")), "en")
+    shares: list[float] = []
+    inner = WhisperTranscriber(Settings())
+    (piece,) = IsolatedTranscriber(inner, Settings()).transcribe(recording, shares.append)
+    assert texts([piece])[0] == "It was the first great sorrow"  # … of his life: `texts` ends at "of"
+    assert shares[-1] == pytest.approx(1.0)
+    assert list(inner.transcribe(recording, no_progress)) == [piece]
