@@ -22,12 +22,13 @@ from kb.types import Dropped
 _ROOT_FILES = ("mkdocs.yml", "mkdocs.yaml", "zensical.toml", "conf.py", "docusaurus.config.js", "docusaurus.config.ts")
 _MOST_DEEP = 6  # includes inside includes
 _MOST_LINES = 20_000  # a note with all that it includes
+_MOST_FILES = 500
 _SNIPPET = re.compile(r"(?P<indent>[ \t]*)-+8<-+[ \t]+[\"'](?P<target>[^\"']+)[\"'][ \t]*$")
 _SNIPPETS = re.compile(r"[ \t]*-+8<-+[ \t]*$")  # opens and closes a list of them
 _TEMPLATE = re.compile(r"(?P<indent>[ \t]*)\{%-?\s*include(?:-markdown)?\s+[\"'](?P<target>[^\"']+)[\"'].*%\}[ \t]*$")
 _IMPORT = re.compile(r"import\s+(?P<name>[A-Z]\w*)\s+from\s+[\"'](?P<target>[^\"']+\.mdx?)[\"'];?\s*$")
 _ELEMENT = re.compile(r"(?P<indent>[ \t]*)<(?P<name>[A-Z]\w*)\s*/>\s*$")
-_MARK = re.compile(r".*-+8<-+\s+\[\s*(?P<edge>start|end)\s*:\s*(?P<name>[\w.-]+)\s*\]")
+_MARK = re.compile(r"-8<-+[ \t]+\[ *(?P<edge>start|end) *: *(?P<name>[\w.-]+) *\]")
 _CHOICE = re.compile(r"(?P<file>.+?)(?::(?P<first>\d*)(?::(?P<last>\d*))?|:(?P<section>[A-Za-z_][\w.-]*))?$")
 # One of these stands in every note that includes.
 MARKERS = re.compile(rb"8<|\{%-?\s*include|import\s[^\n]*\.mdx?[\"']")
@@ -41,6 +42,8 @@ class Expanded:
     numbers: list[int] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     where: str = ""
+    files: int = 0
+    is_full: bool = False  # nothing more is included: told once
 
     def add(self, line: str, number: int) -> None:
         self.lines.append(line)
@@ -48,7 +51,9 @@ class Expanded:
 
     def miss(self, target: str, number: int, reason: str) -> None:
         what = f"included file {printable(target)!r}"
-        self.dropped.append(Dropped(what=what, where=f"{self.where}, line {number}", reason=reason))
+        missed = Dropped(what=what, where=f"{self.where}, line {number}", reason=reason)
+        if missed not in self.dropped:
+            self.dropped.append(missed)
 
 
 class Include(NamedTuple):
@@ -101,6 +106,8 @@ class Found(NamedTuple):
 
 
 def _read(include: Include, number: int, chain: tuple[Path, ...], into: Expanded) -> Found | None:
+    if into.is_full:
+        return None
     choice = _CHOICE.fullmatch(include.target)
     assert choice is not None
     path = locate(choice["file"], number, chain, into)
@@ -117,8 +124,11 @@ def _read(include: Include, number: int, chain: tuple[Path, ...], into: Expanded
     if chosen is None:
         into.miss(include.target, number, f"it has no section {choice['section']}")
         return None
-    if len(into.lines) + len(chosen) > _MOST_LINES:
-        into.miss(include.target, number, f"the note with all that it includes has more than {_MOST_LINES:,} lines")
+    into.files += 1
+    if into.files > _MOST_FILES or len(into.lines) + len(chosen) > _MOST_LINES:
+        into.is_full = True
+        reason = f"more than {_MOST_FILES} files or {_MOST_LINES:,} lines: no more is included"
+        into.miss(include.target, number, reason)
         return None
     while chosen and not chosen[-1].strip():
         chosen.pop()
@@ -135,11 +145,11 @@ def _chosen(lines: list[str], choice: re.Match[str]) -> list[str] | None:
     elif choice["first"] is not None:
         first, last = int(choice["first"] or 1), int(choice["last"] or len(lines))
         lines = lines[max(first - 1, 0) : last]
-    return [line for line in lines if not _MARK.match(line)]
+    return [line for line in lines if not _MARK.search(line)]
 
 
 def _is_mark(line: str, section: str) -> re.Match[str] | None:
-    found = _MARK.match(line)
+    found = _MARK.search(line)
     return found if found and found["name"] == section else None
 
 

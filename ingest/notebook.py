@@ -20,7 +20,7 @@ from kb.errors import UnreadableSource
 from kb.text import canonical
 from kb.types import Dropped, Mark, Role
 
-_OVERWRITTEN = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[^\n]*\r(?!\n)")  # colours, and lines of progress bars
+_COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _TEXTS = ("text/markdown", "text/plain", "text/latex")  # forms of an output that are text, the richest first
 _REPR = re.compile(r"<[^<>\n]+>")  # what an object prints that is nothing but a picture
 _REMEDY = "Open it in Jupyter and save it again"
@@ -157,7 +157,7 @@ def _lines(source: object, *, apart: bool = False) -> list[Line]:
     for string in strings:
         if not isinstance(string, _Placed):
             continue
-        for at, part in enumerate(canonical(_OVERWRITTEN.sub("", string)).split("\n")):
+        for at, part in enumerate(canonical(_as_shown(string)).split("\n")):
             if at == 0 and opened:
                 begun, number = lines[-1]
                 lines[-1] = (begun + part, number if begun else string.line)
@@ -165,3 +165,9 @@ def _lines(source: object, *, apart: bool = False) -> list[Line]:
                 lines.append((part, string.line))
         opened = not apart
     return lines
+
+
+def _as_shown(string: str) -> str:
+    """What a terminal shows: no colours, and of a progress bar, which returns to its beginning, the last state."""
+    lines = _COLOUR.sub("", string).split("\n")
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)

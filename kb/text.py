@@ -151,7 +151,7 @@ _STOP = re.compile(
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Fig|fig|Eq|No|Dr|Mr|Ms|approx|al|Inc|v)|\b[A-Z])\.$")
 _ENUMERATOR = re.compile(r"[\s>*+-]*\d{1,4}\.")
 _ITEM = re.compile(r"\s*(?:[-*+•]\s|\d+[.)、]\s?|[|#>]|$|:::|!!!|```|~~~)")
-_FORMULA = re.compile(r"\$\$[^$]+\$\$|^[ \t>]*\\\[.+?\\\][ \t]*$", re.DOTALL | re.MULTILINE)
+_FORMULA = re.compile(r"\$\$[^$]+\$\$|^[ \t>]*\\\[.{1,1000}?\\\][ \t]*$", re.DOTALL | re.MULTILINE)
 _PROSE_COLUMNS = 40  # a shorter line before a line break is a title or an item, not wrapped prose
 
 

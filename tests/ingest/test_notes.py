@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from ingest.load import KINDS, load
 from ingest.parsed import Reading
 from kb.errors import UnreadableSource
 from kb.settings import Settings
-from kb.text import find_quote
+from kb.text import find_quote, sentences
 from kb.types import Kind, Mark
 from tests.fakes import FakeEmbedder
 from tests.ingest.documents import document, lines_told
@@ -80,6 +81,42 @@ def test_p21_no_note_reaches_for_the_network(tmp_path: Path, suffix: str) -> Non
     path.write_text(NOTES[suffix], encoding="utf-8")
     disable_socket()
     assert load(path, READING).segments
+
+
+HOSTILE = {
+    "dashes": "-" * 200_000 + "8<",
+    "marks": "text -8<- [start" * 20_000,
+    "tags": "<div " + '<a "' * 50_000,
+    "blanks in a tag": "<div>\n<a" + " " * 200_000,
+    "comments": "<div>\n" + "<!--" * 50_000,
+    "imports": "import " * 50_000,
+    "brackets": "x\n" + "\\[\n" * 10_000,
+    "dollars": "$$a" * 50_000,
+    "colons": ":::a\n" * 4_000,
+    "tabs": '=== "a"\n' * 4_000,
+    "keys": "---\n" + "a:\n" * 10_000,
+    "pipes": "|" * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_repetition_takes_no_time(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a.mdx"
+    path.write_text(f"# T\n\n{HOSTILE[name]}\n" if name != "keys" else HOSTILE[name], encoding="utf-8")
+    began = time.process_time()
+    list(sentences("\n".join(block.text for block in notes.read(path, READING).blocks)))
+    assert time.process_time() - began < 5
+
+
+def test_a_long_line_of_a_notebook_takes_no_time(tmp_path: Path) -> None:
+    path = tmp_path / "a.ipynb"
+    output = {"output_type": "stream", "text": ["x" * 500_000]}
+    path.write_text(
+        json.dumps({"cells": [{"cell_type": "code", "source": "x", "outputs": [output]}]}), encoding="utf-8"
+    )
+    began = time.process_time()
+    assert len(notes.read(path, READING).blocks) == 2
+    assert time.process_time() - began < 5
 
 
 # --- nothing is lost --------------------------------------------------------------------------------------------
