@@ -13,7 +13,8 @@ _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")  # t
 def around(
     chunk: Chunk, start: int, end: int, count: int, *, previous: Chunk | None = None, following: Chunk | None = None
 ) -> Around:
-    """`count` sentences before `chunk.text[start:end]` and after it, word for word, and its table's header.
+    """`count` sentences before `chunk.text[start:end]` and after it, word for word, and its table's header where that
+    is not among them.
 
     Where the chunk ends too early, they go on in `previous` and `following`, its neighbours in the source.
     """
@@ -26,10 +27,11 @@ def around(
         before = "\n".join(filter(None, (_last(previous, missing), before)))
     if following and (missing := count - len(later)):
         after = "\n".join(filter(None, (after, _first(following, missing))))
-    return Around(before=before, after=after, header=header(chunk, start))
+    above = _header(chunk, start)
+    return Around(before=before, after=after, header="" if above in before else above)
 
 
-def header(chunk: Chunk, start: int) -> str:
+def _header(chunk: Chunk, start: int) -> str:
     """The header of the table that the row at `start` belongs to; nothing where it is no row, or is the header."""
     if not any(span.role is Role.TABLE and span.start <= start < span.end for span in chunk.spans):
         return ""

@@ -95,7 +95,7 @@ class Searcher:
         requests = [
             Request(name, vector, filters, depth)
             for lang, filters in inside.items()
-            for name, vector in self._wording.vectors(worded, lang, self.weights.translated).items()
+            for name, vector in worded.vectors(lang, self.weights.translated).items()
         ]
         found = self._index.search_batch(requests)
         legs = [Leg(request.list_name, hits, request.vector) for request, hits in zip(requests, found, strict=True)]

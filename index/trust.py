@@ -28,21 +28,21 @@ def trusted(legs: Sequence[Leg], weights: FusionWeights) -> FusionWeights:
 
     The lexical list loses only as much as the most trusted dense list can take over.
     """
-    names = {leg.name for leg in legs} - {LEXICAL}
-    shares = {name: _agreement(name, legs) for name in names}
+    names = {leg.name for leg in legs if leg.found} - {LEXICAL}
+    shares = {name: share for name in names if (share := _agreement(name, legs)) is not None}
     weak = 1.0 - min(1.0, _strength(legs) / _STRONG)
     lexical = 1.0 - weak * max(shares.values(), default=0.0)
-    dense = {name: share * weights.dense.get(name, 1.0) for name, share in shares.items()}
+    dense = {name: shares.get(name, 1.0) * weights.dense.get(name, 1.0) for name in names}
     return replace(weights, lexical=lexical * weights.lexical, dense=dense)
 
 
-def _agreement(name: str, legs: Sequence[Leg]) -> float:
-    """From 0 to 1, by how much more of the list's head is supported than of its tail."""
+def _agreement(name: str, legs: Sequence[Leg]) -> float | None:
+    """From 0 to 1, by how much more of the list's head is supported than of its tail; None for too short a list."""
     own = [leg.found for leg in legs if leg.name == name]
     elsewhere = {one.chunk.id for leg in legs if leg.name != name for one in leg.found[:_BEST]}
     ends = [min(_BEST, len(found) // 2) for found in own]
     if sum(ends) < _FEW:
-        return 1.0 if any(own) else 0.0
+        return None
     head = _supported([found[:end] for found, end in zip(own, ends, strict=True)], elsewhere)
     tail = _supported([found[len(found) - end :] for found, end in zip(own, ends, strict=True)], elsewhere)
     return min(1.0, max(0.0, head - tail) / (1 - tail) / _SUPPORTED) if tail < 1 else 0.0

@@ -32,27 +32,26 @@ class Expander(Protocol):
 
 @dataclass(frozen=True)
 class Worded:
-    """A question, its vector in each dense list, and what says the same in other languages: a translation, else names
-    of its terms."""
+    """A question, its vector in each dense list, and the texts that passages in another language may use instead."""
 
     text: str
     lang: Lang
     meaning: Mapping[str, Dense]
-    translated: Mapping[Lang, str]
-    named: Mapping[Lang, Sequence[str]]
+    added: Mapping[Lang, Sequence[str]]
 
-    def added(self, lang: Lang) -> Sequence[str]:
-        """Texts that passages in `lang` may use instead of the question's words."""
-        return (self.translated[lang],) if lang in self.translated else self.named.get(lang, ())
+    def vectors(self, lang: Lang, added_weight: float) -> dict[str, Dense | Sparse]:
+        """What each list is asked in `lang`. Vectors meet across languages; words do not, so others join them there."""
+        lexical = query_vector(self.text, self.added.get(lang, ()), added_weight=added_weight)
+        return ({LEXICAL: lexical} if lexical.indices else {}) | dict(self.meaning)
 
     def wanted(self, added_weight: float) -> dict[str, float]:
         """Terms that a quote should hold and what each counts: the question's own, and those of the other language."""
-        added = (term for lang in _OTHER for text in self.added(lang) for term in terms(text))
+        added = (term for texts in self.added.values() for text in texts for term in terms(text))
         return dict.fromkeys(added, added_weight) | dict.fromkeys(terms(self.text), 1.0)
 
 
 class Wording:
-    """Puts questions into words, and words into vectors.
+    """Puts questions into words of both languages, and into vectors.
 
     Args:
         embedders: by the name of the dense list that each fills.
@@ -70,28 +69,12 @@ class Wording:
     def word(self, text: str, langs: Sequence[Lang], *, translate: bool) -> Worded:
         """`text` in every one of `langs` that it is not written in; words inside identifiers are not translated."""
         spoken, plain = detect_lang(text), without_identifiers(text)
-        others = [lang for lang in langs if lang in _OTHER and lang != spoken]
-        asked = others if translate else []
-        translated = {lang: said for lang in asked if (said := self._translation(text, spoken, lang))}
-        named = {lang: self._glossary.expand(plain, lang) for lang in others if lang not in translated}
-        meaning = {name: embedded(embedder, text) for name, embedder in self._embedders.items()}
-        return Worded(text, spoken, meaning, translated, named)
-
-    def vectors(self, worded: Worded, lang: Lang, added_weight: float) -> dict[str, Dense | Sparse]:
-        """What each list is asked in `lang`. A translation counts as much as the question for what it means, and
-        `added_weight` for what it says."""
-        lexical = query_vector(worded.text, worded.added(lang), added_weight=added_weight)
-        dense: dict[str, Dense | Sparse] = dict(self._meant(worded, lang))
-        return ({LEXICAL: lexical} if lexical.indices else {}) | dense
-
-    def _meant(self, worded: Worded, lang: Lang) -> Mapping[str, Dense]:
-        if lang not in worded.translated:
-            return worded.meaning
-        said = worded.translated[lang]
-        return {
-            name: normalised(worded.meaning[name] + embedded(embedder, said))
-            for name, embedder in self._embedders.items()
-        }
+        added: dict[Lang, Sequence[str]] = {}
+        for lang in langs:
+            if lang != spoken:
+                translation = self._translation(text, spoken, lang) if translate else None
+                added[lang] = [*filter(None, [translation]), *self._glossary.expand(plain, lang)]
+        return Worded(text, spoken, {name: embedded(one, text) for name, one in self._embedders.items()}, added)
 
     def _translation(self, text: str, spoken: Lang, lang: Lang) -> str | None:
         if self._translate is None or _OTHER.get(spoken) != lang or is_bare(text):
