@@ -26,6 +26,9 @@ def search(
     since: Since = None,
     until: Until = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Most results.")] = 10,
+    around: Annotated[
+        int, typer.Option("--context", "-C", min=0, max=10, help="Sentences to show before and after each quote.")
+    ] = 0,
     json: Json = False,
 ) -> None:
     """Find the passages that answer best, each with its place, link and the matched words marked."""
@@ -33,7 +36,7 @@ def search(
 
     filters = filters_of(kind, lang, talk, source, version, since, until)
     with library_of(context) as library:
-        hits = library.search(Query(text=text, filters=filters, limit=limit))
+        hits = library.search(Query(text=text, filters=filters, limit=limit, context=around))
     tell(hits, results.show_hits, json=json)
 
 

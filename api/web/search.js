@@ -55,7 +55,7 @@ async function run() {
   try {
     const data = s.mode === "ask"
       ? await answer({ question: s.q, filters: filters(s) }, mine)
-      : await call("/v1/search", { text: s.q, filters: filters(s), limit: 10 }, mine.signal);
+      : await call("/v1/search", { text: s.q, filters: filters(s), limit: 10, context: 3 }, mine.signal);
     shown = { mode: s.mode, data, ms: Math.round(performance.now() - started) };
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -128,7 +128,17 @@ function drawWelcome() {
 
 function hitCard(hit) {
   return card({ ...hit, sourceId: hit.source.id, title: hit.source.title, source: hit.source, body: marked(hit.quote, hit.marks) },
-    hit.twins.length ? el("p", { class: "dim", text: say("more", hit.twins.length) }) : null);
+    el("div", {}, around(hit), hit.twins.length ? el("p", { class: "dim", text: say("more", hit.twins.length) }) : null));
+}
+
+// What stands around the quote, folded up: the table's header, the sentences before, the quote, the sentences after.
+function around(hit) {
+  const { header, before, after } = hit.around || {};
+  if (!header && !before && !after) return null;
+  const lang = hit.source.lang === "und" ? null : hit.source.lang;
+  return el("details", { class: "around", lang }, el("summary", { text: say("around") }),
+    ...[header, before].filter(Boolean).map((text) => el("p", { text })),
+    el("p", { class: "quoted", text: hit.quote }), after ? el("p", { text: after }) : null);
 }
 
 const citationCard = (c) => card({ ...c, sourceId: c.source_id, source: c, body: [reflowed(c.quote)], n: c.n },

@@ -107,6 +107,13 @@ def test_search_shows_place_quote_and_link(filled_home: Kb) -> None:
     assert "--block-size" in told.out
 
 
+def test_search_shows_what_stands_around_a_quote(filled_home: Kb) -> None:
+    lines = filled_home("search", "--context", "1", "block size flag").out.splitlines()
+    at = next(at for at, line in enumerate(lines) if "--block-size" in line)
+    assert "cut into blocks of 16 tokens." in lines[at - 1]
+    assert "A block table maps" in lines[at + 1]
+
+
 def test_search_filters(filled_home: Kb) -> None:
     hits = json.loads(filled_home("search", "--json", "--lang", "zh", "--kind", "note", "缓存").out)
     assert {hit["source"]["lang"] for hit in hits} == {"zh"}

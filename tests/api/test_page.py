@@ -103,6 +103,15 @@ class TestPage:
         expect(page.get_by_role("searchbox")).to_have_value("block size")
         expect(page.locator(".hit").first).to_be_visible()
 
+    def test_what_stands_around_a_quote_is_folded_up(self, page: Page) -> None:
+        page.get_by_role("searchbox").fill("block size")
+        page.keyboard.press("Enter")
+        around = page.locator(".hit").first.locator(".around")
+        expect(around.get_by_text("A block table maps")).to_be_hidden()
+        around.locator("summary").click()
+        expect(around.get_by_text("A block table maps")).to_be_visible()
+        expect(around.locator(".quoted")).to_contain_text("--block-size")
+
     def test_asking_answers_with_quotes_on_hover(self, page: Page) -> None:
         page.get_by_role("searchbox").fill("What does --block-size set?")
         page.get_by_role("button", name="Ask", exact=True).click()

@@ -27,6 +27,12 @@ def test_get_and_post_say_the_same(client: TestClient) -> None:
     assert by_address[0]["source"]["lang"] == "zh"
 
 
+def test_a_quote_comes_with_what_stands_around_it(client: TestClient) -> None:
+    hit = client.get("/v1/search", params={"q": "block size flag", "limit": 1, "context": 1}).json()[0]
+    assert hit["around"]["before"] == "The KV cache is cut into blocks of 16 tokens."
+    assert hit["around"]["after"].startswith("A block table maps")
+
+
 def test_filters_hold(client: TestClient) -> None:
     hits = client.get("/v1/search", params={"q": "KV cache blocks", "source": "batching.txt"}).json()
     assert {hit["source"]["title"] for hit in hits} <= {"batching"}
