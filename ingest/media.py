@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.clean import clean
+from ingest.container import opened
 from ingest.merging import captions_of, known, merged
 from ingest.parsed import Block, Parsed, Reading, Recording
+from ingest.scenes import capture
 from kb.errors import KBError, MissingDependency, UnreadableSource
 from kb.glossary import load_glossary
 from kb.text import printable
@@ -20,7 +21,6 @@ from kb.types import Dropped, Lang, Time
 
 if TYPE_CHECKING:
     from av import AudioFrame
-    from av.container import InputContainer
 
 Samples = NDArray[np.float32]
 RATE = 16_000  # samples a second, as speech models take them
@@ -29,12 +29,6 @@ _GAP = RATE // 10  # a shorter jump of the clock is rounding, not a gap
 _LONGEST_GAP = 3600 * RATE  # a longer one is a broken clock
 _PIECE = 30  # seconds that are resampled at once
 _NOTHING: Samples = np.zeros(0, dtype=np.float32)
-
-# Only these parsers run, whatever a file claims to be: a playlist would open other files and addresses.
-_OPTIONS = {
-    "format_whitelist": "wav,w64,mp3,mov,mp4,m4a,flac,ogg,matroska,webm,aac",
-    "protocol_whitelist": "file",
-}
 
 
 def read(path: Path, reading: Reading) -> Parsed:
@@ -49,6 +43,8 @@ def read(path: Path, reading: Reading) -> Parsed:
             "no speech recognition for recordings", remedy="Install the extra `weights`, or name a KB_SPEECH_MODEL"
         )
     duration_ms(path)
+    if reading.images is not None and (scenes := capture(path)):
+        scenes.save(reading.images)
     captions, notes = _captions(path, reading)
     lang = reading.talk.lang if reading.talk and reading.talk.lang != "und" else None
     recording = Recording(path, lang, _hotwords(lang), known(captions) if captions else ())
@@ -93,7 +89,7 @@ def duration_ms(path: Path) -> int | None:
     Raises:
         UnreadableSource: if it has no audio track, or is no recording that can be opened.
     """
-    with _opened(path) as container:
+    with opened(path) as container:
         return None if container.duration is None else int(container.duration // 1000)
 
 
@@ -108,7 +104,7 @@ def samples(path: Path) -> Iterator[Samples | Dropped]:
     """
     from av.error import InvalidDataError
 
-    with _opened(path) as container:
+    with opened(path) as container:
         for number in range(2, len(container.streams.audio) + 1):
             yield Dropped(what=f"audio track {number}", where="", reason="only the first audio track is read")
         end = None if container.duration is None else round(container.duration / 1e6 * RATE)
@@ -190,23 +186,3 @@ class _Track:
     def _give(self, sound: Samples) -> Samples:
         self.written += len(sound)
         return sound
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[InputContainer]:
-    import av
-
-    try:
-        container = av.open(str(path.absolute()), metadata_errors="ignore", options=_OPTIONS)
-    except (av.FFmpegError, ValueError) as error:
-        raise UnreadableSource(
-            "this is no recording that can be opened: broken, cut off, or another kind of file",
-            where=printable(str(path)),
-            remedy="Check that a player plays it, or copy it again",
-        ) from error
-    with container:
-        if not container.streams.audio:
-            raise UnreadableSource(
-                "no audio track in it", where=printable(str(path)), remedy="Export the video with its sound"
-            )
-        yield container
