@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 
+from ingest.archive import DOCUMENT, is_encrypted, open_picture
 from ingest.docx_xml import Replaced, plain_document
 from ingest.links import link_text
 from ingest.ocr import Recogniser, passed_over, unsure_lines
 from ingest.outline import Heading, Outline
-from ingest.package import DOCUMENT, is_encrypted, open_picture, sound_copy
+from ingest.package import sound_copy
 from ingest.parsed import Block, Parsed, Reading
 from ingest.partition import Part, document_parts
 from ingest.picture_text import written

@@ -20,7 +20,8 @@ from lxml import etree
 from ingest.charts import chart_text
 from ingest.formula import linear
 from ingest.graphics import diagram_lines, parse
-from ingest.package import DOCUMENT, relation_targets
+from ingest.archive import DOCUMENT
+from ingest.package import relation_targets
 from kb.errors import UnreadableSource
 from kb.types import Role
 

@@ -13,8 +13,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ingest import libreoffice
+from ingest.archive import open_picture
 from ingest.layout import Box
-from ingest.package import open_picture, sound_copy
+from ingest.package import sound_copy
 from ingest.parsed import Reading
 from ingest.pdf_pictures import draw
 from ingest.pdfium import open_pdf, page_picture

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from unstructured.documents.elements import Element
 
+_DEEPEST = 8  # level of a list; PowerPoint has no deeper ones
 _WIDEST = 200  # columns that a cell may span
 _POSITION = "{*}spPr/{*}xfrm"
 
@@ -42,15 +43,27 @@ def shape_texts(shapes: Sequence[_Element]) -> list[str]:
     """
     if not shapes:
         return []
-    lines: list[list[str]] = [[] for _ in shapes]
     _prepare()
+    try:
+        return _partitioned(shapes)
+    except Exception:  # noqa: BLE001 - one shape that it cannot read shall not cost the texts of a whole deck
+        return [_plain_text(shape) for shape in shapes]
+
+
+def _plain_text(shape: _Element) -> str:
+    paragraphs = ("".join(text.text or "" for text in p.iter("{*}t")) for p in shape.iterfind(".//{*}txBody/{*}p"))
+    return canonical("\n".join(paragraphs))
+
+
+def _partitioned(shapes: Sequence[_Element]) -> list[str]:
     from unstructured.partition.pptx import partition_pptx
 
+    lines: list[list[str]] = [[] for _ in shapes]
     for element in partition_pptx(file=_plain_deck(shapes), languages=[""], include_page_breaks=False):
         level = element.metadata.category_depth or 0
         if element.category == "Title":  # counts titles from their shape's title, not from the margin
             level = max(0, level - 1)
-        text = "  " * level + canonical(element.text).strip("\n").rstrip()
+        text = "  " * min(level, _DEEPEST) + canonical(element.text).strip("\n").rstrip()
         lines[element.metadata.page_number - 1].append(text)
     return ["\n".join(paragraphs) for paragraphs in lines]
 

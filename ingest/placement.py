@@ -81,7 +81,7 @@ def _box(shape: BaseShape) -> Box:
     try:
         left, top = shape.left or 0, shape.top or 0
         return Box(left, top, left + (shape.width or 0), top + (shape.height or 0))
-    except (KeyError, AttributeError):  # the layout it would inherit from is missing
+    except Exception:  # noqa: BLE001 - python-pptx raises anything where the layout that it would inherit from is broken
         return Box(0, 0, 0, 0)
 
 

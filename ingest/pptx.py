@@ -8,11 +8,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ingest.archive import open_picture
 from ingest.images import Rendering
 from ingest.layout import mostly_picture
 from ingest.links import link_text
 from ingest.ocr import Recogniser, Seen, passed_over, unsure_lines
-from ingest.package import open_picture, sound_copy
+from ingest.package import sound_copy
 from ingest.parsed import Block, Parsed, Reading
 from ingest.partition import shape_texts
 from ingest.picture_text import written
@@ -58,7 +59,10 @@ def read_pptx(path: Path, reading: Reading, rendering: Rendering) -> tuple[Parse
     deck = _open(path, file)
     rendering.pages = len(deck.slides)
     slides: list[_Slide] = []
+    lost = {missing.where for missing in dropped if missing.what == "slide"}
     for number in range(1, rendering.pages + 1):
+        if f"P:{number}" in lost:
+            continue
         try:
             slides.append(_read_slide(deck, number))
         except Exception as error:  # noqa: BLE001 - a broken part costs its slide, whatever it makes python-pptx raise
@@ -73,8 +77,7 @@ def read_pptx(path: Path, reading: Reading, rendering: Rendering) -> tuple[Parse
         dropped += missing
         reading.on_progress(slide.number / rendering.pages)
     dropped += passed_over(sight.recogniser, [slide.where for slide in slides if any(map(_is_picture, slide.pieces))])
-    title = deck.core_properties.title or None
-    parsed = Parsed(blocks=tuple(blocks), title=title, dropped=tuple(dropped), pages=rendering.pages)
+    parsed = Parsed(blocks=tuple(blocks), title=_title(deck), dropped=tuple(dropped), pages=rendering.pages)
     return parsed, {slide.number: part for slide in slides if (part := _largest(slide))}
 
 
@@ -83,7 +86,7 @@ def _open(path: Path, file: BytesIO) -> Presentation:
 
     try:
         deck = Presentation(file)
-        count, _ = len(deck.slides), deck.core_properties.title
+        count = len(deck.slides)
     except Exception as error:  # python-pptx raises anything on a broken package
         what, remedy = f"the deck is broken ({error!r})", "Open it in PowerPoint or LibreOffice and save it again"
         raise UnreadableSource(what, where=str(path), remedy=remedy) from error
@@ -91,6 +94,13 @@ def _open(path: Path, file: BytesIO) -> Presentation:
         what = f"the deck has {count:,} slides, more than {_SLIDES:,}"
         raise LimitExceeded(what, where=str(path), remedy="Split it, and add the parts")
     return deck
+
+
+def _title(deck: Presentation) -> str | None:
+    try:
+        return deck.core_properties.title or None
+    except Exception:  # noqa: BLE001 - python-pptx raises anything on a broken part; it is told with the package
+        return None
 
 
 def _read_slide(deck: Presentation, number: int) -> _Slide:

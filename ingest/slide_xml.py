@@ -79,12 +79,16 @@ def background(slide: Slide) -> str:
 
 def inherited_texts(slide: Slide) -> list[str]:
     """What the slide shows of its layout and its master, placeholders aside: those only say what to put there."""
+    try:
+        return _inherited(slide)
+    except Exception:  # noqa: BLE001 - python-pptx raises anything on a broken layout; it is told with the package
+        return []
+
+
+def _inherited(slide: Slide) -> list[str]:
     if slide.element.get("showMasterSp", "1") in ("0", "false"):
         return []
-    try:
-        layout = slide.slide_layout
-    except KeyError:  # reported where the package is repaired
-        return []
+    layout = slide.slide_layout
     above = [layout] if layout._element.get("showMasterSp", "1") in ("0", "false") else [layout.slide_master, layout]  # noqa: SLF001 - no interface
     shapes = [shape for level in above for shape in level.shapes if shape.has_text_frame and not shape.is_placeholder]
     texts = (canonical(shape.text_frame.text.replace("\v", "\n")).strip() for shape in shapes)

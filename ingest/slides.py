@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ingest import libreoffice, ocr
+from ingest.archive import is_encrypted
 from ingest.images import Rendering, draw_pdf, draw_pptx
 from ingest.libreoffice import PPTX, convert
-from ingest.package import is_encrypted
 from ingest.parsed import Block, Parsed, Reading
 from ingest.pdf import read_pdf
 from ingest.pptx import read_pptx
