@@ -14,6 +14,7 @@ from kb.settings import Settings
 from kb.types import Kind, Outcome, Query
 from tests.api.conftest import open_fake
 from tests.fakes import FakeEmbedder, FakeTranscriber
+from tests.ingest.pdf_writer import Sheet, text, write_pdf
 
 
 def outcomes(changes: object) -> dict[str, str]:
@@ -65,6 +66,17 @@ def test_a_name_that_is_the_title_goes_with_the_file_and_no_vector_is_made_anew(
         assert counted.calls == made
 
 
+def test_a_renamed_deck_keeps_the_pictures_of_its_pages(service: Service, tmp_path: Path) -> None:
+    folder = tmp_path / "decks"
+    folder.mkdir()
+    write_pdf(folder / "a.pdf", [Sheet(text(72, 700, "Paged attention")), Sheet(text(72, 700, "Block tables"))])
+    list(service.sync(folder))
+    before = service.page_image("a.pdf", 2).read_bytes()
+    (folder / "a.pdf").rename(folder / "b.pdf")
+    assert outcomes(service.sync(folder)) == {"b.pdf": "renamed"}
+    assert service.page_image("b.pdf", 2).read_bytes() == before
+
+
 def test_a_renamed_folder_is_its_files_renamed(synced: Service, notes: Path) -> None:
     (notes / "a/b").mkdir(parents=True)
     (notes / "paging.md").rename(notes / "a/b/paging.md")
@@ -77,9 +89,9 @@ def test_a_renamed_folder_is_its_files_renamed(synced: Service, notes: Path) -> 
 def test_a_copy_is_a_source_of_its_own_and_a_changed_file_is_read(synced: Service, notes: Path) -> None:
     (notes / "copy.md").write_bytes((notes / "paging.md").read_bytes())
     assert outcomes(synced.sync(notes))["copy.md"] == "added"
-    text = (notes / "paging.md").read_text("utf-8")
+    before = (notes / "paging.md").read_text("utf-8")
     (notes / "paging.md").unlink()
-    (notes / "new.md").write_text(text + "\nOne more line.\n", encoding="utf-8")
+    (notes / "new.md").write_text(before + "\nOne more line.\n", encoding="utf-8")
     told = outcomes(synced.sync(notes))
     assert (told["new.md"], told["paging.md"]) == ("added", "removed")
 

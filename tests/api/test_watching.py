@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,38 @@ def test_news_is_told_once() -> None:
     for change in (failed, failed, Change(path="a.md", outcome=Outcome.UPDATED), failed):
         news.tell(change)
     assert shown == ["x.py skipped", "a.md failed", "a.md updated", "a.md failed"]
+
+
+def moments(watch: Watch, monkeypatch: pytest.MonkeyPatch, events: list[set[tuple[int, str]]]) -> list[int]:
+    """After how many events each moment comes."""
+    seen: list[int] = []
+
+    def watched(*_: object, **__: object) -> Iterator[set[tuple[int, str]]]:
+        for number, event in enumerate(events):
+            seen.append(number)
+            yield event
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("watchfiles.watch", watched)
+    came: list[int] = []
+    with suppress(KeyboardInterrupt):
+        came.extend(len(seen) - 1 for _ in watch.moments())
+    return came
+
+
+def test_a_file_that_is_being_written_waits_until_it_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = {(2, str(tmp_path / "talk.mp4"))}
+    other = {(2, str(tmp_path / ".talk.swp"))}
+    quiet: set[tuple[int, str]] = set()
+    watch = Watch(tmp_path, tmp_path / "home")
+    assert moments(watch, monkeypatch, [quiet, quiet, written, written, written, quiet, quiet, other, quiet]) == [0, 5]
+
+
+def test_a_file_that_is_written_for_ever_does_not_keep_the_others_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "_PATIENCE", -1.0)
+    written = {(2, str(tmp_path / "log.md"))}
+    assert moments(Watch(tmp_path, tmp_path / "home"), monkeypatch, [set(), written, written]) == [0, 1, 2]

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ingest.restructured import read
 from kb.types import Mark
+from tests.ingest.documents import lines_told
 
 TEXT = """\
 Intro.
@@ -132,3 +135,31 @@ def test_what_the_page_does_not_show_is_told() -> None:
 def test_fields_of_a_note_say_its_date_and_version() -> None:
     parsed = read("T\n=\n\n:Author: A\n:Date: 2026-03-01\n:Version: 0.20\n\nText.\n", "n.rst")
     assert (str(parsed.date), parsed.version) == ("2026-03-01", "0.20")
+
+
+PARTS = st.sampled_from(
+    [
+        "Text of\ntwo lines.", "* a\n\n  b\n* c", ".. note::\n\n   Inside.\n\n   More.", "Run::\n\n  code\n\n  more",
+        ".. code-block:: sh\n\n   x", ".. comment\n   goes on", ".. _label:", "..", "Sub\n---", "====\nTop\n====",
+        "====  ====\na     b\n\nc     d\n====  ====",
+        "+---+\n| a |\n+---+", ".. |x| image:: a.png", ".. [1] note", ":Date: 2026-03-01", "  indented",
+        "term\n  definition", "::\n\n  x", ".. highlight:: c",
+    ]
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=80)
+@given(parts=st.lists(PARTS, max_size=8), glue=st.sampled_from(["\n\n", "\n", "\n\n\n"]))
+def test_every_line_is_in_one_block_or_told(parts: list[str], glue: str) -> None:
+    text = glue.join(parts)
+    lines = text.split("\n")
+    parsed = read(text, "n.rst")
+    seen: list[int] = []
+    for block in parsed.blocks:
+        assert isinstance(block.locator, Mark)
+        numbers = range(block.locator.line_start, block.locator.line_end + 1)
+        assert block.text == "\n".join(lines[number - 1] for number in numbers)
+        seen += numbers
+    assert seen == sorted(set(seen))
+    told = lines_told(parsed)
+    assert [line for number, line in enumerate(lines, 1) if line.strip() and number not in told] == []
