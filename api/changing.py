@@ -6,12 +6,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from api.base import OnProgress
-from api.batch import Batch, removal
-from api.corrections import Corrections
 from api.models import Models
-from api.syncing import sync
 from api.transcripts import RememberedTranscriber
 from index.catalog import Catalog
 from index.library import Library
@@ -19,6 +17,10 @@ from kb.errors import LibraryBusy
 from kb.files import path_of
 from kb.settings import Settings
 from kb.types import Change, SourceEntry
+
+if TYPE_CHECKING:  # readers take a tenth of a second to load, and who only asks needs none
+    from api.batch import Batch
+    from api.corrections import Corrections
 
 
 class Opened:
@@ -62,6 +64,8 @@ class Changes:
             yield from self._batch(self._opened()).add(paths, on_progress)
 
     def sync(self, folder: Path, on_progress: OnProgress) -> Iterator[Change]:
+        from api.syncing import sync
+
         with self._turn():
             library = self._opened()
             yield from sync(library, self._batch(library), folder, on_progress)
@@ -74,6 +78,8 @@ class Changes:
         yield from (change.model_copy(update={"path": str(path_of(change.path))}) for change in changes)
 
     def remove(self, name: str) -> Change:
+        from api.batch import removal
+
         with self._turn():
             return removal(self._opened().remove(self._catalog.find(name).source.id))
 
@@ -87,6 +93,8 @@ class Changes:
 
     @property
     def _corrections(self) -> Corrections:
+        from api.corrections import Corrections
+
         return Corrections(self._opened(), self._catalog, self._models)
 
     def _entry(self, source: str | None) -> SourceEntry | None:
@@ -102,6 +110,8 @@ class Changes:
             self._changing.release()
 
     def _batch(self, library: Library) -> Batch:
+        from api.batch import Batch
+
         return Batch(
             library,
             self._settings,

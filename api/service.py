@@ -13,7 +13,6 @@ import structlog
 
 from api.base import EVERYTHING, MarkedHit, OnProgress, answer_of, awaited, checked_question, unwatched
 from api.changing import Changes, Opened
-from api.corrections import decided, wordings
 from api.finding import Finder
 from api.messages import Facets
 from api.models import Models, open_models, open_store
@@ -126,6 +125,8 @@ class Service:
             raise NotFound(entry.error or error.what, where=entry.source.title, remedy=error.remedy) from error
 
     def corrections(self, source: str | None = None) -> list[Wording]:
+        from api.corrections import decided, wordings
+
         decisions = self._catalog.decisions()
         return decided(decisions) if source is None else wordings(self.show(source), decisions)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sqlite3
 import threading
@@ -19,11 +20,12 @@ log = structlog.get_logger(__name__)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
 """
+_QUESTIONS = 256  # of 2 KB
 _BATCH = 500  # keys of one SELECT; SQLite allows 32,766
 
 
 class CachedEmbedder:
-    """An embedder that asks the model only for passages it has not seen; safe from any thread and several processes.
+    """An embedder that asks the model only for texts it has not seen; safe from any thread and several processes.
 
     Vectors are kept as float32, so that a remembered vector equals a fresh one to the last bit. A cache that cannot be
     read or written is passed by: it saves time and holds nothing that cannot be made again.
@@ -34,6 +36,7 @@ class CachedEmbedder:
         self._path = path
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._asked = functools.lru_cache(_QUESTIONS)(embedder.embed_query)
 
     @property
     def fingerprint(self) -> str:
@@ -51,7 +54,8 @@ class CachedEmbedder:
         return self._embedder.count_tokens(text)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        return self._embedder.embed_query(text)
+        """Remembered while the process lives: an answer searches for its question more than once."""
+        return self._asked(text)
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         keys = [self._key(text) for text in texts]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -51,7 +53,8 @@ class Worded:
 
 
 class Wording:
-    """Puts questions into words of both languages, and into vectors.
+    """Puts questions into words of both languages, and into vectors, each list's in a thread of its own: models load
+    and embed beside each other.
 
     Args:
         embedders: by the name of the dense list that each fills.
@@ -65,16 +68,18 @@ class Wording:
         self._embedders = embedders
         self._given_glossary = glossary
         self._translate = translate
+        self._threads = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="embed")
 
     def word(self, text: str, langs: Sequence[Lang], *, translate: bool) -> Worded:
         """`text` in every one of `langs` that it is not written in; words inside identifiers are not translated."""
+        meant = {name: self._threads.submit(embedded, one, text) for name, one in self._embedders.items()}
         spoken, plain = detect_lang(text), without_identifiers(text)
         added: dict[Lang, Sequence[str]] = {}
         for lang in langs:
             if lang != spoken:
                 translation = self._translation(text, spoken, lang) if translate else None
                 added[lang] = [*filter(None, [translation]), *self._glossary.expand(plain, lang)]
-        return Worded(text, spoken, {name: embedded(one, text) for name, one in self._embedders.items()}, added)
+        return Worded(text, spoken, {name: vector.result() for name, vector in meant.items()}, added)
 
     def _translation(self, text: str, spoken: Lang, lang: Lang) -> str | None:
         if self._translate is None or _OTHER.get(spoken) != lang or is_bare(text):

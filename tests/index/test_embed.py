@@ -76,6 +76,20 @@ def test_only_new_texts_are_embedded(tmp_path: Path) -> None:
     assert inner.seen == [TEXTS[:2], TEXTS[2:]]
 
 
+def test_a_question_that_was_just_asked_costs_no_call(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Asked(FakeEmbedder):
+        def embed_query(self, text: str) -> NDArray[np.float32]:
+            asked.append(text)
+            return super().embed_query(text)
+
+    embedder = CachedEmbedder(Asked(), tmp_path / "embeddings.db")
+    for text in ("prefix caching", "前缀缓存", "prefix caching"):
+        np.testing.assert_array_equal(embedder.embed_query(text), FakeEmbedder().embed_query(text))
+    assert asked == ["prefix caching", "前缀缓存"]
+
+
 def test_another_fingerprint_is_another_vector(tmp_path: Path) -> None:
     class Other(FakeEmbedder):
         fingerprint = "fake-bigrams/2"
