@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfObject, PdfPage, PdfTextPage
 
 _LEAST_SHARE = 0.01  # of the page's area; smaller images are logos and bullets
-_NEAR = 0.03  # of the page's height: letters that are outlines lie no further from each other
-_OUTLINES = 12  # fewer shapes that could be letters are arrows and frames
+_NEAR = 0.12  # of the page's height: letters that are outlines of one drawing lie no further from each other
+_OUTLINES = 12  # on a page: fewer shapes that could be letters are arrows and frames
+_LABEL = 3  # of them in one place: fewer are no word
 _LETTER_SEGMENTS = 6  # fewer draw a line or a rectangle
 _LETTER_HEIGHT = 0.06  # of the page's height, at most
 _MOST_PARTS = 2000  # a drawing of more is looked at as a whole
@@ -41,7 +42,8 @@ def find_pictures(page: PdfPage) -> list[Picture]:
     images, outlines = _parts(page, height)
     found = [around(group) & whole for group in clusters(images, 0.01 * height)]
     found = [box for box in found if box.width * box.height >= _LEAST_SHARE * area]
-    found += [around(group) & whole for group in clusters(outlines, _NEAR * height) if len(group) >= _OUTLINES]
+    if len(outlines) >= _OUTLINES:
+        found += [around(group) & whole for group in clusters(outlines, _NEAR * height) if len(group) >= _LABEL]
     seen = [around(group) for group in clusters(found, 0)]
     return [
         Picture(box, min(1.0, box.width * box.height / area)) for box in sorted(seen, key=lambda b: (b.top, b.left))
