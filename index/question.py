@@ -1,4 +1,7 @@
-"""What a question says about where its answer stands: a version, a recording, a deck."""
+"""What a question says about where its answer stands: a version, a recording, a deck, pages in a language.
+
+It lifts candidates and never filters: who asks may be wrong about the place, and a filter would hide the answer.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from index.fusion import Fused
-from kb.types import Kind
+from kb.types import Kind, Lang
 
 # What they add, in shares of the best score: enough to put one of two versions first, not to bury a better answer.
 _OF_VERSION = 0.2
 _OF_KIND = 0.1
+_OF_LANG = 0.1
 
 _IDENTIFIER = re.compile(r"--[\w-]+|\w*_\w+", re.ASCII)
 _PLACES: tuple[tuple[frozenset[Kind], re.Pattern[str]], ...] = (
@@ -20,6 +24,21 @@ _PLACES: tuple[tuple[frozenset[Kind], re.Pattern[str]], ...] = (
         re.compile(r"\b(?:in|from) (?:the|this|that) [\w' -]{0,40}\b(?:video|recording|talk)\b|视频|录像|录音", re.I),
     ),
     (frozenset({Kind.DECK}), re.compile(r"\b(?:slides?|deck|ppt)\b|课件|幻灯片|演示文稿|胶片", re.I)),
+)
+_WRITTEN = r"(?:docs?|documentation|notes?|pages?|slides?|deck|talk|video|guide|article|version)\b"
+_TONGUES: tuple[tuple[Lang, re.Pattern[str]], ...] = (
+    (
+        "zh",
+        re.compile(
+            rf"\bthe Chinese (?:[\w'-]+ ){{0,3}}{_WRITTEN}|中文版?的?(?:文档|笔记|资料|说明|课件|页面|教程|视频)", re.I
+        ),
+    ),
+    (
+        "en",
+        re.compile(
+            rf"\bthe English (?:[\w'-]+ ){{0,3}}{_WRITTEN}|英文版?的?(?:文档|笔记|资料|说明|课件|页面|教程|视频)", re.I
+        ),
+    ),
 )
 
 
@@ -43,18 +62,24 @@ def named_kinds(text: str) -> frozenset[Kind]:
     return frozenset(kind for kinds, words in _PLACES if words.search(text) for kind in kinds)
 
 
+def named_langs(text: str) -> frozenset[Lang]:
+    """The languages whose pages the question speaks of."""
+    return frozenset(lang for lang, words in _TONGUES if words.search(text))
+
+
 def prefer(fused: Sequence[Fused], text: str) -> list[Fused]:
-    """Candidates in a new order: of a version that the question names, or of a kind that it speaks of, first among
-    equals. Nothing is left out."""
+    """Candidates in a new order: of a version that the question names, of a kind or in a language that it speaks of,
+    first among equals. Nothing is left out."""
     versions = named_versions(text, {one.found.source.version for one in fused if one.found.source.version})
-    kinds = named_kinds(text)
-    if not kinds and not versions:
+    kinds, langs = named_kinds(text), named_langs(text)
+    if not kinds and not versions and not langs:
         return list(fused)
     best = max((one.score for one in fused), default=0.0)
 
     def bonus(one: Fused) -> float:
-        of_version = one.found.source.version in versions
-        return best * (_OF_VERSION * of_version + _OF_KIND * (one.found.source.kind in kinds))
+        source = one.found.source
+        share = _OF_VERSION * (source.version in versions) + _OF_KIND * (source.kind in kinds)
+        return best * (share + _OF_LANG * (one.found.chunk.lang in langs))
 
     raised = (one._replace(score=one.score + bonus(one)) for one in fused)
     return sorted(raised, key=lambda one: (-one.score, one.found.chunk.id))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from index.fusion import Fused
-from index.question import is_bare, named_kinds, named_versions, prefer
+from index.question import is_bare, named_kinds, named_langs, named_versions, prefer
 from index.store import Found
 from kb.types import Kind
 from tests.index.corpus import chunk, source
@@ -41,6 +41,31 @@ def test_versions_are_named_in_full_or_without_a_last_zero(question: str, named:
 )
 def test_a_question_may_speak_of_a_kind_of_source(question: str, kinds: set[Kind]) -> None:
     assert named_kinds(question) == kinds
+
+
+@pytest.mark.parametrize(
+    ("question", "langs"),
+    [
+        ("According to the Chinese Blackwell note, how fast is decoding?", {"zh"}),
+        ("中文文档里说了什么", {"zh"}),
+        ("what do the English docs say", {"en"}),
+        ("英文版文档怎么说", {"en"}),
+        ("Does the Chinese tokenizer need more tokens?", set()),
+        ("怎样处理中文", set()),
+    ],
+)
+def test_a_question_may_speak_of_pages_in_a_language(question: str, langs: set[str]) -> None:
+    assert named_langs(question) == langs
+
+
+def test_a_language_that_is_named_lifts_and_hides_nothing() -> None:
+    english, chinese = source("en.md"), source("zh.md", lang="zh")
+    found = [
+        Fused(Found(chunk(english, "en", 0, "en"), english, "r1", 0.0), 6.3, ()),
+        Fused(Found(chunk(chinese, "zh", 0, "zh"), chinese, "r1", 0.0), 6.0, ()),
+    ]
+    assert [one.found.source.title for one in prefer(found, "in the Chinese docs")] == ["zh", "en"]
+    assert [one.found.source.title for one in prefer(found, "in the docs")] == ["en", "zh"]
 
 
 def candidates() -> list[Fused]:
