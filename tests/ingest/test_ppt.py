@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,9 @@ def test_whoever_stops_the_reading_stops_libreoffice(tmp_path: Path, monkeypatch
         if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
             raise Cancelled
 
+    started = time.monotonic()
     with pytest.raises(Cancelled):
         convert(write_deck(tmp_path / "deck.pptx", say("Text")), PDF, seconds=20, on_wait=stop)
+    assert time.monotonic() - started < 30
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)

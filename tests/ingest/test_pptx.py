@@ -165,6 +165,7 @@ DAMAGES = (
     Damage("missing slide", "ppt/slides/slide3.xml", b"", None, (3,)),
     Damage("not a slide", "ppt/slides/slide3.xml", b"<p:cSld>", b"<p:cSld/><p:gone>", (3,)),
     Damage("slide without relation", "ppt/_rels/presentation.xml.rels", b"slides/slide3.xml", b"gone.xml", (3,)),
+    Damage("slide without any relation", "ppt/presentation.xml", b'id="258" r:id="rId', b'id="258" r:id="gone', (3,)),
     Damage("relations are none", "ppt/slides/_rels/slide3.xml.rels", b"Relationships", b"Rubbish", ()),
     Damage("broken master", "ppt/slideMasters/slideMaster1.xml", b"<p:cSld>", b"<p:cSld", ()),
     Damage("strange layout", "ppt/slideLayouts/slideLayout7.xml", b"sldLayout", b"x", ()),
