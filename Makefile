@@ -7,7 +7,7 @@ export NO_MKDOCS_2_WARNING := 1
 export DO_NOT_TRACK := 1
 export OMP_WAIT_POLICY := passive
 
-.PHONY: setup demo test check bench bench-peers eval site serve clean
+.PHONY: setup demo test check bench bench-speech bench-peers eval site serve clean
 
 setup: $(READY)
 
@@ -32,6 +32,9 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench.speed
+
+bench-speech: $(READY)
+	$(BIN)/python -m tests.bench.speech --long
 
 bench-peers: $(READY)
 	$(BIN)/python -m tests.bench.peers.compare

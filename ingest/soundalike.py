@@ -11,19 +11,25 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from kb.glossary import load_glossary
 from kb.text import HAN
 
-_EXACT, _NEAR = 3, 4  # syllables of a term that sounds the same, or the same but for one syllable
+_NEAR = 4  # syllables of a term that may sound the same but for one
+_GRAMMAR = frozenset(  # words of one character that stand between others
+    "的地得了着过与和及或在中时从即其以所把被对为是有也就都而但则让使给到由于向每各这那我你他她它们个一二两三不没很更最前后上下里外再还"
+)
 _LETTERS = 12  # of an English term; shorter ones are too near to other words
 _LONGEST = 12  # units of a name
-_PER_MISTAKE = 8  # letters of a term for each one that may differ
+_PER_MISTAKE = 10  # letters of a term for each one that may differ
 _UNIT = re.compile(rf"{HAN.pattern}|[A-Za-z0-9]+")
 _INSIDE = re.compile(r"[\s，,、]{0,2}")  # what a recogniser sets inside a term where the speaker draws breath
 _WORD = re.compile(r"[A-Za-z]+")
+_NASALS = {
+    frozenset(pair.split()) for pair in ("an ang", "en eng", "in ing", "ian iang", "uan uang", "uan un", "ong eng")
+}
 _INITIAL = re.compile(r"[zcs]h|[b-df-hj-np-tv-z]|")
 
 
@@ -53,7 +59,7 @@ def soundalikes(text: str) -> Iterator[Alike]:
 
 def _spelled_right(text: str) -> Iterator[tuple[int, int]]:
     """Where names of the glossary stand."""
-    units, spelled = list(_UNIT.finditer(text)), _names().spelled | _spellings().right
+    units, spelled = list(_UNIT.finditer(text)), _names().spelled.keys() | _spellings().right
     for first, unit in enumerate(units):
         letters = ""
         for last in units[first : first + _LONGEST]:
@@ -72,22 +78,22 @@ class _Names(NamedTuple):
 
     exact: dict[_Syllables, str]
     near: dict[_Syllables, str]
-    spelled: frozenset[str]
+    spelled: dict[str, str]
 
 
 @cache
 def _names() -> _Names:
     exact: dict[_Syllables, str] = {}
     near: dict[_Syllables, str] = {}
-    spelled = set()
+    spelled: dict[str, str] = {}
     for name in (name for term in load_glossary().terms for name in term.zh if HAN.search(name)):
         sound = _sounds(name)
-        spelled.add("".join(_UNIT.findall(name)).casefold())
+        spelled[_plain(name)] = name
         exact.setdefault(sound, name)
         if len(sound) >= _NEAR:
             for at in range(len(sound)):
                 near.setdefault(_blank(sound, at), name)
-    return _Names(exact, near, frozenset(spelled))
+    return _Names(exact, near, spelled)
 
 
 def _sounds(text: str) -> _Syllables:
@@ -102,18 +108,19 @@ def _blank(sound: _Syllables, at: int) -> _Syllables:
 
 
 def _chinese(text: str) -> Iterator[Alike]:
-    names, units = _names(), list(_UNIT.finditer(text))
     if not HAN.search(text):
         return
-    sounds = _sounds(text)
+    names, units, sounds, words = _names(), list(_UNIT.finditer(text)), _sounds(text), _words(text)
     lengths = sorted({len(sound) for sound in names.exact}, reverse=True)
     for first in range(len(units)):
         for length in lengths:
             run = units[first : first + length]
             if len(run) == length and _is_run(text, run):
                 start, end = run[0].start(), run[-1].end()
-                name = _name_of(sounds[first : first + length], text, start, end)
-                if name is not None:
+                name = _name_of(sounds[first : first + length], text[start:end])
+                if name is not None and (
+                    _plain(text[start:end]) in names.spelled or _is_stray(text, words, start, end)
+                ):
                     yield Alike(start, end, name)
                     break
 
@@ -123,38 +130,53 @@ def _is_run(text: str, run: list[re.Match[str]]) -> bool:
     return all(map(_INSIDE.fullmatch, joints)) and sum(any(mark in joint for mark in "，,、") for joint in joints) <= 1
 
 
-def _name_of(sound: _Syllables, text: str, start: int, end: int) -> str | None:
-    """The name that a place sounds like; None if it is spelled so already, or says something else."""
-    names, heard = _names(), text[start:end]
-    plain = "".join(_UNIT.findall(heard)).casefold()
-    if plain in names.spelled:
-        is_broken = any(mark in heard for mark in "，,、") and len(sound) >= _NEAR
-        return names.exact[sound] if is_broken and sound in names.exact else None
+def _name_of(sound: _Syllables, heard: str) -> str | None:
+    """The name that a place sounds like; None if it is spelled so already."""
+    names = _names()
+    is_broken = any(mark in heard for mark in "，,、")
+    if (plain := _plain(heard)) in names.spelled:
+        return names.spelled[plain] if is_broken and len(sound) >= _NEAR else None
+    if is_broken and len(sound) < _NEAR:
+        return None
     if name := names.exact.get(sound):
-        return name if len(sound) >= _EXACT or _is_no_word(text, start, end) else None
-    for at in range(len(sound) if len(sound) >= _NEAR else 0):
+        return name
+    for at in range(len(sound) if len(sound) >= _NEAR and not is_broken else 0):
         if (name := names.near.get(_blank(sound, at))) and _are_near(sound[at], _sounds(name)[at]):
             return name
     return None
 
 
+def _plain(text: str) -> str:
+    return "".join(_UNIT.findall(text)).casefold()
+
+
 def _are_near(heard: str, meant: str) -> bool:
-    """Whether two syllables share their initial or their final sound."""
+    """Whether two syllables end alike, or begin alike and end in two of the nasals that speakers mix up."""
     initials = [_INITIAL.match(each) for each in (heard, meant)]
     first, second = (each[0] if each else "" for each in initials)
-    return (first == second != "") or heard.removeprefix(first) == meant.removeprefix(second)
+    ends = frozenset((heard.removeprefix(first), meant.removeprefix(second)))
+    return len(ends) == 1 or (first == second and ends in _NASALS)
 
 
-def _is_no_word(text: str, start: int, end: int) -> bool:
-    """Whether the characters stand for themselves: in no word of the dictionary, nor part of one."""
+def _words(text: str) -> list[tuple[int, int]]:
+    """Where the words of the dictionary stand; what is in none stands alone, character by character."""
     import rjieba
 
-    at = 0
+    spans, at = [], 0
     for word in rjieba.cut(text, hmm=False):
-        if at < end and at + len(word) > start and len(word) > 1:
-            return False
+        spans.append((at, at + len(word)))
         at += len(word)
-    return True
+    return [(start, end) for start, end in spans if end - start > 1 or HAN.match(text[start]) is not None]
+
+
+def _is_stray(text: str, words: list[tuple[int, int]], start: int, end: int) -> bool:
+    """Whether the characters make no sense as they stand: one of them is in no word, and they cut into none.
+
+    A place of ordinary words alone was probably said so; a glossary that knows better says what is heard for a term.
+    """
+    touched = [(first, last) for first, last in words if first < end and last > start]
+    cuts = any(first < start or last > end for first, last in touched)
+    return not cuts and any(last - first == 1 and text[first] not in _GRAMMAR for first, last in touched)
 
 
 # --- English ------------------------------------------------------------------------------------------------------
@@ -201,7 +223,14 @@ def _spelled_alike(text: str, run: list[re.Match[str]]) -> str | None:
     heard, (by_word, right) = "".join(words), _spellings()
     if heard in right:
         return None
-    known = {each for word in words for each in by_word.get(word, ()) if each[0] not in heard}
+    inner = ("".join(words[first:last]) for first, last in combinations(range(len(words) + 1), 2))
+    if any(len(each) >= _LETTERS and each in right for each in inner):
+        return None
+    known = {each for word in words for each in by_word.get(word, ()) if not _is_inflection(heard, each[0])}
     distances = {each: Levenshtein.distance(heard, each[0]) for each in known}
     alike = [(distance, each) for each, distance in distances.items() if distance <= len(each[0]) // _PER_MISTAKE]
     return min(alike)[1][1] if alike else None
+
+
+def _is_inflection(heard: str, meant: str) -> bool:
+    return heard.startswith(meant) or meant.startswith(heard)

@@ -11,7 +11,11 @@ from api.options import Json
 from api.session import library_of, tell
 
 commands = typer.Typer()
-corrections = typer.Typer(no_args_is_help=True, help="Corrections of transcripts: list, add, accept, reject.")
+corrections = typer.Typer(
+    no_args_is_help=True,
+    help="Corrections of transcripts: list, add, accept, reject.",
+    epilog="Example: `kb corrections add 资源 词元 --source talk.mp4`",
+)
 commands.add_typer(corrections, name="corrections")
 
 Source = Annotated[str | None, typer.Option("--source", help="Only in this source; else in the whole library.")]

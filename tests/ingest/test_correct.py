@@ -47,7 +47,7 @@ def texts(of: Document) -> list[str]:
         ("Profil reads the prompt.", "Prefill reads the prompt.", "glossary"),
         ("the this aggregated prefill", "the disaggregated prefill", "glossary"),
         ("Export parallelism serves it.", "Expert parallelism serves it.", "sound"),
-        ("time the first token grows", "time to first token grows", "sound"),
+        ("time the first token grows", "time to first token grows", "glossary"),
         ("他的剑址，缓存要重新计算。", "他的键值缓存要重新计算。", "sound"),
         ("涨量并性切分每一层", "张量并行切分每一层", "sound"),
         ("先投机，解码再说", "先投机解码再说", "sound"),
@@ -76,6 +76,9 @@ def test_what_was_misheard_is_corrected_and_listed(heard: str, meant: str, rule:
         "分页注意力，键值缓存",
         "我们坚持请求帮助",
         "full attention and sparse attention",
+        "disaggregated prefill and online inference with expert parallelism in reasoning mode",
+        "它的适用场景和内存布局，由调度策略与分配方式决定。",
+        "每个注意力层采用的注意力策略，以及模型接收的流式数据",
     ],
 )
 def test_what_was_said_right_stays(said: str) -> None:
