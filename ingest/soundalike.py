@@ -74,11 +74,13 @@ _Syllables = tuple[str, ...]
 
 
 class _Names(NamedTuple):
-    """Names by how they sound; `near` has a blank for each syllable in turn."""
+    """Names by how they sound; `near` has a blank for each syllable in turn. `lengths` are those of the names that
+    have a certain syllable as their first (0) or second one (1)."""
 
     exact: dict[_Syllables, str]
     near: dict[_Syllables, str]
     spelled: dict[str, str]
+    lengths: dict[tuple[int, str], set[int]]
 
 
 @cache
@@ -86,14 +88,17 @@ def _names() -> _Names:
     exact: dict[_Syllables, str] = {}
     near: dict[_Syllables, str] = {}
     spelled: dict[str, str] = {}
+    lengths: dict[tuple[int, str], set[int]] = defaultdict(set)
     for name in (name for term in load_glossary().terms for name in term.zh if HAN.search(name)):
         sound = _sounds(name)
         spelled[_plain(name)] = name
         exact.setdefault(sound, name)
+        for beginning in enumerate(sound[:2]):
+            lengths[beginning].add(len(sound))
         if len(sound) >= _NEAR:
             for at in range(len(sound)):
                 near.setdefault(_blank(sound, at), name)
-    return _Names(exact, near, spelled)
+    return _Names(exact, near, spelled, lengths)
 
 
 def _sounds(text: str) -> _Syllables:
@@ -111,9 +116,9 @@ def _chinese(text: str) -> Iterator[Alike]:
     if not HAN.search(text):
         return
     names, units, sounds, words = _names(), list(_UNIT.finditer(text)), _sounds(text), _words(text)
-    lengths = sorted({len(sound) for sound in names.exact}, reverse=True)
     for first in range(len(units)):
-        for length in lengths:
+        beginnings = enumerate(sounds[first : first + 2])
+        for length in sorted({length for each in beginnings for length in names.lengths.get(each, ())}, reverse=True):
             run = units[first : first + length]
             if len(run) == length and _is_run(text, run):
                 start, end = run[0].start(), run[-1].end()

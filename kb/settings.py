@@ -35,7 +35,9 @@ class SpeechSettings(Group):
     )
     compute_type: str = Field(default="int8", description="CTranslate2 compute type.")
     device: str = Field(default="cpu", description="`cpu`, `cuda` or `auto`.")
-    beam_size: int = Field(default=5, ge=1, description="Beams of the decoder.")
+    beam_size: int = Field(
+        default=3, ge=1, description="Beams of the decoder; 5 hears a little better, and takes a third longer."
+    )
 
 
 class EmbedSettings(Group):
