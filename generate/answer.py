@@ -164,7 +164,7 @@ class Answerer:
         def mentioned(word: str) -> bool:
             wanted = stems(word)
             found = self._search(Query(text=inflected(word), filters=filters, limit=3, translate=False))
-            return any(wanted <= stems(f"{hit.source.title}\n{hit.chunk.full_text}") for hit in found)
+            return any(wanted <= stems(hit.source.title) | stems(hit.chunk.full_text) for hit in found)
 
         return mentioned
 

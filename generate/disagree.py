@@ -35,9 +35,10 @@ class _Said:
 def disagreements(cited: Sequence[Passage], found: Sequence[Passage], lang: Lang) -> list[Statement]:
     """A statement for each cited passage that a passage of another source contradicts; at most two."""
     statements: list[Statement] = []
+    counting = [one for one in found if any(map(str.isdigit, one.quote))]
     for passage in cited:
-        for part in _parts(passage, found):
-            other = next((one for one in found if _contradicts(part, one)), None)
+        for part in _parts(passage, counting):
+            other = next((one for one in counting if _contradicts(part, one)), None)
             if other is None or len(statements) == _MOST:
                 continue
             shown = [passage, next((one for one in cited if _holds(one, other)), other)]

@@ -53,7 +53,7 @@ def read(
 ) -> Reading:
     """Score every passage. With `similarity`, the best by words are held against the question by meaning as well."""
     words = aliases(question, hits)
-    in_chunk = {hit.chunk.id: named(question, words, f"{hit.source.title}\n{hit.chunk.full_text}") for hit in hits}
+    in_chunk = {hit.chunk.id: named(question, words, hit.source.title, hit.chunk.full_text) for hit in hits}
     weights = rarity_weights(question, list(in_chunk.values()))
     ranked = _ranked(hits)
     found = []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 from generate.passages import Passage
 from generate.quantity import quantities
 from generate.question import Question, Want
-from kb.text import HAN, fold
+from kb.text import HAN, folded
 from kb.types import Page
 
 _REASON = re.compile(
@@ -73,17 +74,18 @@ def _figure(question: Question, quote: str) -> float:
 
 def _defines(question: Question, quote: str) -> bool:
     """Whether the quote opens with a concept of the question and goes on to say what it is."""
-    opening = fold(quote[:120]).text.casefold()
-    names = {
-        fold(name).text.casefold()
+    names = tuple(
+        name
         for concept in question.concepts
         for name in (concept.term.names("und") if concept.term else (concept.surface,))
-    }
-    found = (
-        re.match(rf"\W*{re.escape(name)}.{{0,40}}?(?:是|指|称|为|：|:| is | are | means | refers )", opening)
-        for name in names
     )
-    return any(found)
+    return bool(names and _definition(names).match(folded(quote[:120]).casefold()))
+
+
+@lru_cache(maxsize=256)
+def _definition(names: tuple[str, ...]) -> re.Pattern[str]:
+    spelled = "|".join(re.escape(folded(name).casefold()) for name in names)
+    return re.compile(rf"\W*(?:{spelled}).{{0,40}}?(?:是|指|称|为|：|:| is | are | means | refers )")
 
 
 def is_signpost(quote: str) -> bool:

@@ -19,7 +19,7 @@ from generate.question import Question, analyse
 from generate.relation import speaks
 from generate.verify import has_identifier, identifiers, is_plain
 from kb.errors import GenerationFailed
-from kb.text import fold
+from kb.text import folded
 from kb.types import Exchange, Lang
 
 PROMPTS = ("standalone", "conversation")
@@ -130,7 +130,7 @@ def _written(llm: LanguageModel, asked: Question, history: Sequence[Exchange], m
 
 def _brings_nothing(written: str, said: str, lang: Lang) -> bool:
     """Whether a rewritten question holds only what was said: its numbers, names and links, in its language."""
-    known = fold(said).text.casefold()
+    known = folded(said).casefold()
     return (
         0 < len(written) <= _LONGEST
         and speaks(written, lang)

@@ -15,7 +15,7 @@ from generate.quantity import quantities, supported
 from generate.relation import speaks
 from generate.verify import has_identifier, identifiers, is_plain
 from kb.errors import GenerationFailed
-from kb.text import fold
+from kb.text import folded
 from kb.types import Citation, Dropped, Lang
 
 PROMPTS = ("gloss", "quotes")
@@ -105,7 +105,7 @@ def _fault(text: str, quote: str, lang: Lang) -> str:
     if not is_plain(text, quote):
         return "it holds a link or markup"
     for one, other in ((text, quote), (quote, text)):
-        known = fold(other).text.casefold()
+        known = folded(other).casefold()
         for quantity in quantities(one):
             if not supported(quantity, other):
                 return f"{quantity.written} stands in one of the two only"

@@ -33,8 +33,11 @@ def _near(stem: str, vocabulary: frozenset[str]) -> frozenset[str]:
     return frozenset(swapped.union(alike))
 
 
-def named(question: Question, words: Mapping[str, frozenset[str]], text: str) -> frozenset[int]:
-    said, known = stems(text), _glossary_terms(text)
+def named(question: Question, words: Mapping[str, frozenset[str]], *texts: str) -> frozenset[int]:
+    """The concepts that any of `texts` names, by their place in the question."""
+    said = frozenset().union(*map(stems, texts))
+    has_terms = any(concept.term for concept in question.concepts)
+    known = frozenset().union(*map(_glossary_terms, texts)) if has_terms else frozenset()
     return frozenset(
         number
         for number, concept in enumerate(question.concepts)
@@ -63,6 +66,7 @@ def _glossary_terms(text: str) -> frozenset[Term]:
     return frozenset(load_glossary().find(text))
 
 
+@lru_cache(maxsize=1 << 15)
 def _stem(word: str) -> str:
     """English endings off: enough to meet `caching`, `cached` and `caches` in `cach`."""
     if not word.isascii() or not word.isalpha() or len(word) < 4:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from generate.quantity import quantities
@@ -45,15 +46,15 @@ class Passage:
     around: str = ""
     header: str = ""  # of a table's row
 
-    @property
+    @cached_property
     def quote(self) -> str:
         return self.hit.chunk.text[self.start : self.end]
 
-    @property
+    @cached_property
     def locator(self) -> Locator:
         return self.hit.chunk.locate(self.start, self.end)
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Opaque, and the same wherever this passage is cited."""
         return mint(self.hit.chunk.id, str(self.start), str(self.end))
@@ -89,15 +90,22 @@ def passages(hits: Sequence[Hit]) -> list[Passage]:
 
 
 def _of_hit(hit: Hit) -> Iterator[Passage]:
-    text = _without_titles(hit.chunk)
+    return (Passage(hit, *piece) for piece in _pieces(hit.chunk))
+
+
+@lru_cache(maxsize=2048)
+def _pieces(chunk: Chunk) -> tuple[tuple[int, int, Form, str, str], ...]:
+    """Where the passages of `chunk` are, their form, what is around them and the header of a row."""
+    text = _without_titles(chunk)
     fences = list(_FENCE.finditer(text))
-    if hit.chunk.role is Role.SPEECH:
+    if chunk.role is Role.SPEECH:
         spans: Iterator[tuple[int, int, Form]] = _speech(text)
-    elif hit.chunk.role is Role.CODE and not fences and isinstance(hit.chunk.spans[0].locator, Page):
+    elif chunk.role is Role.CODE and not fences and isinstance(chunk.spans[0].locator, Page):
         spans = _lines(text, 0, len(text), "code")
     else:
         spans = _written(text, fences)
     header = ""
+    pieces = []
     for start, end, form in spans:
         line = text[start:end]
         if form == "row":
@@ -106,10 +114,11 @@ def _of_hit(hit: Hit) -> Iterator[Passage]:
             if _is_header(text, end):
                 header = line
                 continue
-        if start < end and _is_located(hit, start, end):
+        if start < end and _is_located(chunk, start, end):
             above = header if form == "row" else ""
-            words = [hit.chunk.context, _headings(hit.chunk, start, end), above]
-            yield Passage(hit, start, end, form, "\n".join(filter(None, words)), above)
+            words = [chunk.context, _headings(chunk, start, end), above]
+            pieces.append((start, end, form, "\n".join(filter(None, words)), above))
+    return tuple(pieces)
 
 
 def _without_titles(chunk: Chunk) -> str:
@@ -143,8 +152,8 @@ def _headings(chunk: Chunk, start: int, end: int) -> str:
     return next((chunk.text[span.start : span.end] for span in above), "")
 
 
-def _is_located(hit: Hit, start: int, end: int) -> bool:
-    return any(span.start < end and span.end > start for span in hit.chunk.spans)
+def _is_located(chunk: Chunk, start: int, end: int) -> bool:
+    return any(span.start < end and span.end > start for span in chunk.spans)
 
 
 def _written(text: str, fences: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, Form]]:

@@ -13,7 +13,7 @@ from generate.fitness import is_signpost
 from generate.passages import Passage
 from generate.quantity import quantities
 from generate.question import Want
-from kb.text import HAN, fold
+from kb.text import HAN, folded
 from kb.types import Page, Span
 
 MOST = 4  # quotes in an answer
@@ -198,8 +198,8 @@ def _is_same_slide(left: Passage, right: Passage) -> bool:
 
 @lru_cache(maxsize=4096)
 def _bigrams(text: str) -> frozenset[str]:
-    folded = fold(text).text.casefold()
-    return frozenset(folded[at : at + 2] for at in range(len(folded) - 1))
+    plain = folded(text).casefold()
+    return frozenset(plain[at : at + 2] for at in range(len(plain) - 1))
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,7 @@ from generate.quantity import quantities, spelled_out, supported
 from generate.relation import is_related, speaks
 from generate.reply import Drafted, Supporting
 from kb.glossary import load_glossary
-from kb.text import find_quote, fold, sentences
+from kb.text import find_quote, folded, sentences
 from kb.types import Finding, Lang, Severity
 
 _ID = re.compile(r"[a-z0-9]+", re.IGNORECASE)
@@ -167,7 +167,7 @@ def is_plain(text: str, quote: str) -> bool:
 def identifiers(text: str) -> Iterator[str]:
     """Code, flags, variables and names of software in `text`."""
     for found in _IDENTIFIER.finditer(text):
-        yield fold(next(filter(None, found.groups()))).text
+        yield folded(next(filter(None, found.groups())))
 
 
 def _unborne(text: str, carried: Sequence[Passage]) -> Iterator[Finding]:
@@ -177,8 +177,8 @@ def _unborne(text: str, carried: Sequence[Passage]) -> Iterator[Finding]:
     stand elsewhere in the cited chunk, because a claim names what its paragraph is about.
     """
     quotes = "\n".join(f"{p.around}\n{p.quote}\n{p.hit.source.version or ''}" for p in carried)
-    versions = fold(quotes).text
-    chunks = fold("\n".join(f"{p.hit.source.title}\n{p.hit.chunk.full_text}\n{quotes}" for p in carried)).text
+    versions = folded(quotes)
+    chunks = folded("\n".join(f"{p.hit.source.title}\n{p.hit.chunk.full_text}\n{quotes}" for p in carried))
     for version in _VERSION.findall(text):
         if not re.search(rf"(?<![\d.]){re.escape(version.lstrip('v'))}(?!\d)", versions):
             yield _finding(Severity.P1, "unsupported-version", text, f"{version} does not stand in the cited evidence.")

@@ -14,7 +14,7 @@ from generate.question import Question, content_terms
 from generate.reply import ClaimStream, Drafted, parse, schema
 from generate.verify import Checked, check, dangling, parted
 from kb.errors import GenerationFailed, Truncated
-from kb.text import fold
+from kb.text import folded
 from kb.types import Dropped, Hit, Severity
 
 PROMPTS = ("answer", "question", "said", "findings", "repair")
@@ -105,7 +105,7 @@ class Writer:
                 checked = check(sentence, evidence, self._question.lang)
                 checked = dangling(checked) if is_gap else checked
                 is_gap = not checked.holds
-                key = fold(checked.text).text.casefold()
+                key = folded(checked.text).casefold()
                 if checked.holds and checked.statement is not None:
                     if key not in self._said:
                         self._said[key] = checked.text

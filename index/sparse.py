@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from index.store import Sparse
-from kb.text import HAN, fold
+from kb.text import HAN, fold, folded
 from kb.types import Chunk
 
 # BM25: Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), section 3.
@@ -59,7 +59,7 @@ class _Term(NamedTuple):
 
 def terms(text: str) -> list[str]:
     """The terms of `text`, in order, with repetitions; an identifier gives several."""
-    return [term.text for term in _scan(text)]
+    return [term.text for term in _in_folded(folded(text))]
 
 
 def document_vector(chunk: Chunk) -> Sparse:
@@ -113,11 +113,14 @@ def _sparse(weights: Iterable[tuple[str, float]]) -> Sparse:
 
 def _scan(text: str) -> Iterator[_Term]:
     """Terms of `text` with the places in it that they came from; a place may give several."""
-    folded = fold(text)
-    for run in _RUN.finditer(folded.text):
-        words = _han(run) if run["han"] else _latin(run)
-        for word, start, end, part in words:
-            yield _Term(word, folded.offsets[start], folded.offsets[end - 1] + 1, part)
+    whole = fold(text)
+    for word, start, end, part in _in_folded(whole.text):
+        yield _Term(word, whole.offsets[start], whole.offsets[end - 1] + 1, part)
+
+
+def _in_folded(text: str) -> Iterator[_Term]:
+    for run in _RUN.finditer(text):
+        yield from _han(run) if run["han"] else _latin(run)
 
 
 def _han(run: re.Match[str]) -> Iterator[_Term]:

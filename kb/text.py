@@ -95,8 +95,32 @@ def fold(text: str) -> Folded:
     characters: list[str] = []
     offsets: list[int] = []
     text_joined = _HYPHENATED.sub(lambda found: "\x00" * len(found[0]), text)
-    for position, original in enumerate(text_joined):
-        for character in _plain(original):
+    end = 0
+    for run in _AS_IT_IS.finditer(text_joined):  # most of any text: taken over whole
+        _fold_marks(text_joined, end, run.start(), characters, offsets)
+        if characters and characters[-1] == " " and _is_han(run[0][0]):
+            characters.pop()
+            offsets.pop()
+        characters += run[0]
+        end = run.end()
+        offsets += range(run.start(), end)
+    _fold_marks(text_joined, end, len(text_joined), characters, offsets)
+    if characters and characters[-1] == " ":
+        characters.pop()
+        offsets.pop()
+    return Folded("".join(characters), tuple(offsets))
+
+
+def folded(text: str) -> str:
+    """`fold(text).text`, in half the time."""
+    plain = _CHANGES.sub(lambda found: "".join(map(_plain, found[0])), _HYPHENATED.sub("", text))
+    return _BLANKS.sub(" ", _BESIDE_HAN.sub("", plain)).strip(" ")
+
+
+def _fold_marks(text: str, start: int, end: int, characters: list[str], offsets: list[int]) -> None:
+    """Fold `text[start:end]`, which holds white space and characters that may change, behind what was folded before."""
+    for position in range(start, end):
+        for character in _plain(text[position]):
             if character == " ":
                 if not characters or characters[-1] == " " or _is_han(characters[-1]):
                     continue
@@ -105,10 +129,6 @@ def fold(text: str) -> Folded:
                 offsets.pop()
             characters.append(character)
             offsets.append(position)
-    if characters and characters[-1] == " ":
-        characters.pop()
-        offsets.pop()
-    return Folded("".join(characters), tuple(offsets))
 
 
 @cache
@@ -124,12 +144,17 @@ def _is_han(character: str) -> bool:
     return character > "\u33ff" and HAN.match(character) is not None
 
 
+# Visible ASCII, a blank in it, common hanzi and these marks fold to themselves.
+_AS_IT_IS = re.compile("(?:[!-~]+(?: [!-~]+)*|[\u4e00-\u9fff。、“”‘’《》【】「」]+)+")
+_CHANGES = re.compile("[^ !-~\u4e00-\u9fff。、“”‘’《》【】「」]+")
+_BLANKS = re.compile("  +")
+_BESIDE_HAN = re.compile(f"(?<=[{_HAN}]) +| +(?=[{_HAN}])")
 _HYPHENATED = re.compile(r"(?<=[a-z])-\n[ \t]*(?=[a-z])")
 
 
 def find_quote(quote: str, text: str) -> tuple[int, int] | None:
     """Where `quote` stands in `text` after `fold`, as offsets into `text`; None where it does not."""
-    needle = fold(unicodedata.normalize("NFC", quote)).text  # as stored text is
+    needle = folded(unicodedata.normalize("NFC", quote))  # as stored text is
     if not needle:
         return None
     haystack = fold(text)

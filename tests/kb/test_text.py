@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymdownx.slugs import slugify
 
-from kb.text import canonical, detect_lang, find_quote, fold, printable, sentences, slug, stable_id
+from kb.text import canonical, detect_lang, find_quote, fold, folded, printable, sentences, slug, stable_id
 
 MIXED = st.text(
     st.one_of(
@@ -108,11 +108,12 @@ def test_find_quote(case: Quote) -> None:
 
 @given(MIXED)
 def test_fold_is_settled_and_its_offsets_lead_back(text: str) -> None:
-    folded = fold(text)
-    assert len(folded.text) == len(folded.offsets)
-    assert list(folded.offsets) == sorted(folded.offsets)
-    assert all(0 <= offset < len(text) for offset in folded.offsets)
-    assert folded.text == folded.text.strip()
+    whole = fold(text)
+    assert whole.text == folded(text)
+    assert len(whole.text) == len(whole.offsets)
+    assert list(whole.offsets) == sorted(whole.offsets)
+    assert all(0 <= offset < len(text) for offset in whole.offsets)
+    assert whole.text == whole.text.strip()
 
 
 @given(MIXED, st.data())
@@ -256,3 +257,8 @@ def test_a_command_that_goes_on_is_one_sentence() -> None:
 def test_escaped_brackets_are_no_formula() -> None:
     text = "A \\[P] one. Two.\nThree \\[Q\\] four."
     assert len(list(sentences(text))) == 3
+
+
+@given(st.text(alphabet="ab-Z1 \n\t\u3000中文ﬁＡ。，“\u200b\u00ad⺁⼀\u2028é\u0301\x00", max_size=20))
+def test_folding_without_offsets_gives_the_same(text: str) -> None:
+    assert folded(text) == fold(text).text
