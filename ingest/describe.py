@@ -69,7 +69,8 @@ def _title(path: Path) -> str:
 
 def _main_lang(segments: tuple[Segment, ...]) -> Lang | None:
     weights: Counter[Lang] = Counter()
-    for segment in segments:
+    prose = [segment for segment in segments if segment.role is not Role.CODE and Flag.OCR not in segment.flags]
+    for segment in prose or segments:
         weights[segment.lang] += len(segment.text)
     del weights["und"]
     return weights.most_common(1)[0][0] if weights else None
