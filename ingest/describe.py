@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from ingest.parsed import Parsed
 from kb.text import printable
-from kb.types import Document, Kind, Lang, Segment, Source, Talk, Time
+from kb.types import Document, Flag, Kind, Lang, Role, Segment, Source, Talk, Time
 
 Value = TypeVar("Value")
 
