@@ -20,7 +20,7 @@ from kb.types import Progress, Query
 
 _DEEPEST = 20  # results that are judged
 _GUARDED = (0.0, 1.0)
-_LEXICAL = (0.0, 1.0, 2.0, 3.5, 5.0, 7.0, 10.0)
+_LEXICAL = (0.0, 1.0, 2.0, 3.5, 5.0, 7.0, 10.0, 13.0)
 _DENSE = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 _BESIDE = (0.0, 0.1, 0.2, 0.3)
 
