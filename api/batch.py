@@ -20,7 +20,7 @@ from ingest.correct import correct
 from ingest.describe import SourceKey, renamed
 from ingest.discover import discover
 from ingest.load import KINDS, load, source_of
-from ingest.parsed import Reading, Transcriber
+from ingest.parsed import SCENES, Reading, Transcriber
 from ingest.talk import check_alone, folder_of, talk_of
 from kb.errors import IndexMismatch, KBError, LibraryBusy, NotFound, StorageFailed
 from kb.files import path_of
@@ -189,6 +189,8 @@ class Batch:
         for number in range(1, before.pages + 1):
             if image := self._library.page_image(old.source.id, number):
                 shutil.copyfile(image, pages / image.name)
+        if scenes := self._library.picture(old.source.id, SCENES):
+            shutil.copyfile(scenes, pages / scenes.name)
         # The name may be the title, which stands above every chunk: the old one, so that no vector is made anew.
         same_title = document.source.model_copy(update={"title": before.source.title})
         chunks = self._split(document.model_copy(update={"source": same_title}))

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from api.aligning import Aligner
 from api.base import OnProgress
 from api.models import Models
 from api.transcripts import RememberedTranscriber
@@ -49,10 +50,11 @@ class Opened:
 
 
 class Changes:
-    """The changing half of `KnowledgeBase`; changes exclude each other."""
+    """The changing half of `KnowledgeBase`; changes exclude each other, and speech is laid to slides after each."""
 
-    def __init__(self, opened: Opened, catalog: Catalog, settings: Settings, models: Models) -> None:
+    def __init__(self, opened: Opened, catalog: Catalog, settings: Settings, models: Models, aligner: Aligner) -> None:
         self._opened = opened
+        self._aligner = aligner
         self._catalog = catalog
         self._settings = settings
         self._models = models
@@ -62,6 +64,7 @@ class Changes:
     def add(self, paths: Sequence[Path], on_progress: OnProgress) -> Iterator[Change]:
         with self._turn():
             yield from self._batch(self._opened()).add(paths, on_progress)
+            self._aligner.refresh()
 
     def sync(self, folder: Path, on_progress: OnProgress) -> Iterator[Change]:
         from api.syncing import sync
@@ -69,27 +72,35 @@ class Changes:
         with self._turn():
             library = self._opened()
             yield from sync(library, self._batch(library), folder, on_progress)
+            self._aligner.refresh()
 
     def rebuild(self, on_progress: OnProgress) -> Iterator[Change]:
         with self._turn():
             library = self._opened.library
             changes = library.rebuild(self._models.split, self._models.embed, on_progress=on_progress)
             self._opened.was_rebuilt()
+            self._aligner.refresh()
         yield from (change.model_copy(update={"path": str(path_of(change.path))}) for change in changes)
 
     def remove(self, name: str) -> Change:
         from api.batch import removal
 
         with self._turn():
-            return removal(self._opened().remove(self._catalog.find(name).source.id))
+            change = removal(self._opened().remove(self._catalog.find(name).source.id))
+            self._aligner.refresh()
+        return change
 
     def correct(self, heard: str, corrected: str, source: str | None) -> list[Change]:
         with self._turn():
-            return self._corrections.add(heard, corrected, self._entry(source))
+            changes = self._corrections.add(heard, corrected, self._entry(source))
+            self._aligner.refresh()
+        return changes
 
     def judge(self, ids: Sequence[str], source: str | None, *, accepted: bool) -> list[Change]:
         with self._turn():
-            return self._corrections.judge(ids, self._entry(source), accepted=accepted)
+            changes = self._corrections.judge(ids, self._entry(source), accepted=accepted)
+            self._aligner.refresh()
+        return changes
 
     @property
     def _corrections(self) -> Corrections:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from api.aligning import Aligner
 from api.base import OnProgress
 from api.models import Models
 from index.library import Library
@@ -23,14 +24,16 @@ class Finder:
     Args:
         library: gives the library, opened; called when it is first needed.
         models: embed the questions.
+        aligner: knows what was on the screen while something was said.
     """
 
-    def __init__(self, library: Callable[[], Library], models: Models) -> None:
+    def __init__(self, library: Callable[[], Library], models: Models, aligner: Aligner) -> None:
         self._library = library
         self._models = models
+        self._aligner = aligner
 
     def find(self, query: Query) -> list[Hit]:
-        """Hits, with the address of the page's image where there is one.
+        """Hits, with the address of the image of their page, or of the page that was on the screen, where there is one.
 
         Raises:
             IndexMismatch: if the index lacks sources: nothing found would be untrue.
@@ -58,6 +61,8 @@ class Finder:
 
     def _illustrated(self, hit: Hit) -> Hit:
         source, page = hit.source.id, hit.locator
-        if not isinstance(page, Page) or not self._library().page_image(source, page.number):
+        if not isinstance(page, Page):
+            return self._aligner.illustrated(hit)
+        if not self._library().page_image(source, page.number):
             return hit
         return hit.model_copy(update={"thumbnail": f"/v1/sources/{source}/pages/{page.number}.webp"})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from api.aligning import Aligner
 from api.base import EVERYTHING, MarkedHit, OnProgress, answer_of, awaited, checked_question, unwatched
 from api.changing import Changes, Opened
 from api.finding import Finder
@@ -60,8 +61,9 @@ class Service:
         self._catalog = Catalog.in_folder(settings.home)
         self._library = Library(settings.home, store, self._catalog, models.recipe)
         self._opened = Opened(self._library)
-        self._changes = Changes(self._opened, self._catalog, settings, models)
-        self._finder = Finder(self._opened, models)
+        self._aligner = Aligner(self._opened, models)
+        self._changes = Changes(self._opened, self._catalog, settings, models, self._aligner)
+        self._finder = Finder(self._opened, models, self._aligner)
         self.unready: str | None = "the models are being loaded"
 
     def __enter__(self) -> Service:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from generate.passages import Passage
-from kb.types import Citation, Claim, SentenceEvent, Support
+from kb.types import Citation, Claim, SentenceEvent, Support, screen_at
 
 MARKER = re.compile(r"\[(\d+)\]")
 """A reference in an answer's text. Nothing else in it looks like one."""
@@ -78,6 +78,7 @@ def number(statements: Sequence[Statement], *, joint: str = "\n") -> Numbered:
 def cite(passage: Passage, n: int) -> Citation:
     source = passage.hit.source
     locator = passage.locator
+    screen = screen_at(passage.hit.screens, locator)
     return Citation(
         n=n,
         evidence_id=passage.id,
@@ -90,5 +91,6 @@ def cite(passage: Passage, n: int) -> Citation:
         lang=passage.hit.chunk.lang,
         date=source.date,
         version=source.version,
-        thumbnail=passage.hit.thumbnail,
+        thumbnail=screen.thumbnail if screen else passage.hit.thumbnail,
+        screen=screen,
     )

@@ -1,4 +1,4 @@
-"""The canonical artefacts of each source: its document and the images of its pages, by revision."""
+"""The canonical artefacts of each source: its document, and the images of its pages or its scenes, by revision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NEW = "new"
 
 
 class Artefacts:
-    """The folder `sources/`: `<id>/<revision>/document.json` and `<id>/<revision>/pages/0001.webp`.
+    """The folder `sources/`: `<id>/<revision>/document.json` and `<id>/<revision>/pages/{0001.webp,scenes.npz}`.
 
     What is being made lies in `<id>/new/`. A revision is named by its content, so writing it twice changes nothing.
     """
@@ -41,9 +41,9 @@ class Artefacts:
         """Move the new page images to their revision and write the document beside them."""
         new, target = self._of(document.source.id) / _NEW, self._of(document.source.id) / revision
         target.mkdir(parents=True, exist_ok=True)
-        for image in (new / "pages").glob("*.webp"):
+        for picture in (new / "pages").glob("*"):
             (target / "pages").mkdir(exist_ok=True)
-            image.replace(target / "pages" / image.name)
+            picture.replace(target / "pages" / picture.name)
         write_whole(target / "document.json", document.model_dump_json(indent=1))
 
     def read(self, source_id: str, revision: str) -> Document:
@@ -60,8 +60,8 @@ class Artefacts:
             ) from error
         return document
 
-    def page_image(self, source_id: str, revision: str, number: int) -> Path | None:
-        path = self._of(source_id) / revision / "pages" / f"{number:04}.webp"
+    def picture(self, source_id: str, revision: str, name: str) -> Path | None:
+        path = self._of(source_id) / revision / "pages" / name
         return path if path.is_file() else None
 
     def keep(self, source_id: str, revision: str | None) -> None:

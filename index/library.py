@@ -11,28 +11,23 @@ from index.catalog import Catalog
 from index.live import LiveIndex
 from index.recovery import end_interrupted, sweep
 from index.revision import BATCH, Embed, Split, Vectors, points_of, revision_of
-from index.serving import forget_service, record_service, running_service
 from index.store import Dense, Found, IndexRecipe, Request, Sparse, Store, Write
 from index.writer import writing
 from kb.errors import IndexMismatch, NotFound, UnreadableSource
 from kb.types import Change, Chunk, Document, Filters, Outcome, Progress, Source, SourceEntry
 
-__all__ = ["Embed", "Library", "Split", "Vectors", "forget_service", "record_service", "running_service"]
+__all__ = ["Embed", "Library", "Split", "Vectors"]
 
 
-def no_share(share: float) -> None:
-    """Progress of one source that nobody watches; `share` runs from 0 to 1."""
-
-
-def no_progress(progress: Progress) -> None:
-    """Progress of many sources that nobody watches."""
+def unwatched(progress: float | Progress) -> None:
+    """Progress that nobody watches: of one source, from 0 to 1, or of many."""
 
 
 class Library:
     """Whole-source replacement over artefacts, catalog and index.
 
-    Layout of `home`: `catalog.db`, `sources/<id>/<revision>/{document.json,pages/0001.webp}`, `index/` (the embedded
-    engine), `articles/`, `cache/`, `writer.lock`, `serve.json`.
+    Layout of `home`: `catalog.db`, `sources/` (`Artefacts`), `index/` (the embedded engine), `talks/`, `articles/`,
+    `cache/`, `writer.lock`, `serve.json`.
 
     A source is replaced as a whole: artefacts and points of the new revision are written beside the old ones, then one
     catalog transaction makes the new revision live, then the old one is removed. Killed at any moment, a reader sees
@@ -113,7 +108,7 @@ class Library:
         embed: Embed,
         *,
         recipe: str,
-        on_progress: Callable[[float], None] = no_share,
+        on_progress: Callable[[float], None] = unwatched,
     ) -> Outcome:
         """Make `document` the version that readers see; page images are taken from the folder that `begin` gave.
 
@@ -165,7 +160,7 @@ class Library:
         return entry
 
     def rebuild(
-        self, split: Split, embed: Embed, *, on_progress: Callable[[Progress], None] = no_progress
+        self, split: Split, embed: Embed, *, on_progress: Callable[[Progress], None] = unwatched
     ) -> tuple[Change, ...]:
         """Build the index anew from the artefacts by this library's recipe, beside the old one, then switch.
 
@@ -226,8 +221,12 @@ class Library:
 
     def page_image(self, source_id: str, number: int) -> Path | None:
         """The WebP image of a page, counted from 1; None where there is none."""
+        return self.picture(source_id, f"{number:04}.webp")
+
+    def picture(self, source_id: str, name: str) -> Path | None:
+        """What the reader left beside the document, by its file name; None where there is none."""
         revision = self.catalog.live(source_id)
-        return self._artefacts.page_image(source_id, revision, number) if revision else None
+        return self._artefacts.picture(source_id, revision, name) if revision else None
 
     # --- inside -------------------------------------------------------------------------------------------------
 

@@ -79,6 +79,9 @@ class Transcriber(Protocol):
         ...
 
 
+SCENES = "scenes.npz"  # what a video shows (`ingest.scenes`)
+
+
 def no_progress(share: float) -> None:
     """Progress that nobody watches; `share` runs from 0 to 1."""
 
@@ -90,7 +93,7 @@ class Reading:
     settings: Settings
     talk: Talk | None = None
     transcriber: Transcriber | None = None
-    images: Path | None = None  # folder for page images, named 0001.webp, 0002.webp, …; None to make none
+    images: Path | None = None  # folder for page images, 0001.webp and so on, and for `SCENES`; None to make none
     on_progress: Callable[[float], None] = field(default=no_progress)
 
 

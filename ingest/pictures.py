@@ -113,9 +113,10 @@ def _cells(sums: Matrix, box: Box) -> Matrix:
     height, width = sums.shape[1] - 1, sums.shape[2] - 1
     at_rows = _between(sums, np.linspace(box[1], box[3], _GRID[1] + 1) * height, axis=1)
     corner = _between(at_rows, np.linspace(box[0], box[2], _GRID[0] + 1) * width, axis=2)
-    means: Matrix = corner[:, 1:, 1:] - corner[:, :-1, 1:] - corner[:, 1:, :-1] + corner[:, :-1, :-1]
+    totals = corner[:, 1:, 1:] - corner[:, :-1, 1:] - corner[:, 1:, :-1] + corner[:, :-1, :-1]
     area = (box[3] - box[1]) * height / _GRID[1] * (box[2] - box[0]) * width / _GRID[0]
-    return means.reshape(len(sums), -1) / area
+    means: Matrix = totals.reshape(len(sums), -1) / area
+    return means
 
 
 def _between(sums: Matrix, places: NDArray[np.float64], axis: int) -> Matrix:

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.container import opened
+from ingest.parsed import SCENES
 
 if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
-FILE = "scenes.npz"
 WIDTH, HEIGHT = 128, 72  # of a picture
 _SPARSE = 15.0  # seconds between key frames, beyond which the frames between them are decoded, too
 _STEP = 2.0  # seconds between frames that are looked at, then
@@ -33,7 +33,7 @@ class Scenes:
     pictures: Pictures
 
     def save(self, folder: Path) -> None:
-        np.savez_compressed(folder / FILE, starts=self.starts, pictures=self.pictures)
+        np.savez_compressed(folder / SCENES, starts=self.starts, pictures=self.pictures)
 
     @classmethod
     def load(cls, path: Path) -> Scenes:

@@ -29,7 +29,7 @@ _STEM, _STEM_LENGTH = 0.5, 5  # what the beginning of an English word counts, wh
 _STRONGEST, _ANY = 5.0, 3.0  # nats that one sentence may say for or against a slide, and for any slide at all
 _SHARP = 0.6  # nats of a standard deviation of the cosines
 _USUAL = 1000  # words of a talk; in a shorter one, rare words would look common
-_LONGEST = 300  # characters that are embedded at once
+_LONGEST, _LONGEST_TITLE = 200, 80  # characters that are embedded at once: any model reads so much
 _RUN = re.compile(f"{HAN.pattern}+")
 _STEMMED = re.compile(rf"[A-Za-z]{{{_STEM_LENGTH + 1},}}")
 _EMPTY = re.compile("[的了是个在和就这那有我们你也都不把一着吗呢吧啊么]")  # hanzi that pairs do not cross
@@ -67,6 +67,7 @@ def by_meaning(speech: Sequence[str], slides: Sequence[SlideText], embed: Embed)
     parts = [(number, part) for number, slide in enumerate(slides) for part in _parts(slide)]
     if not parts or len(slides) < 2:
         return np.zeros((len(speech), len(slides)))
+    speech = [text[:_LONGEST] for text in speech]
     texts = list(dict.fromkeys(speech))
     place = {text: number for number, text in enumerate(texts)}
     cosines = (embed(texts) @ embed([part for _, part in parts]).T).astype(np.float64)[[place[t] for t in speech]]
@@ -99,4 +100,5 @@ def _bag(slide: SlideText, terms: Terms) -> Counter[str]:
 def _parts(slide: SlideText) -> list[str]:
     """The title with each text below it, in pieces that every model reads whole; an empty slide has none."""
     texts = [text[at : at + _LONGEST] for text in slide.parts for at in range(0, len(text), _LONGEST)]
-    return [f"{slide.title}\n{text}".strip() for text in texts] or [slide.title] * bool(slide.title)
+    title = slide.title[:_LONGEST_TITLE]
+    return [f"{title}\n{text}".strip() for text in texts] or [title] * bool(title)

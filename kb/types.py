@@ -7,6 +7,7 @@ character offsets count Unicode code points.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import date as Date  # noqa: N812
 from datetime import datetime
 from enum import StrEnum
@@ -289,6 +290,31 @@ class Shown(Frozen):
     confidence: float = Field(ge=0, le=1)
 
 
+class Screen(Frozen):
+    """A page of a deck (a source id) that was on the screen from `start_ms` to `end_ms` of a recording."""
+
+    source_id: str
+    page: int = Field(ge=1)
+    title: str = ""
+    href: str
+    start_ms: int = Field(ge=0)
+    end_ms: int = Field(ge=0)
+    confidence: float = Field(ge=0, le=1)
+    thumbnail: str | None = None
+
+
+def screen_at(screens: Iterable[Screen], locator: Locator) -> Screen | None:
+    """The one that was shown longest during `locator`; None for a place that is no time, or one without a slide."""
+    if not isinstance(locator, Time):
+        return None
+
+    def shared(screen: Screen) -> int:
+        return min(screen.end_ms, locator.end_ms) - max(screen.start_ms, locator.start_ms)
+
+    best = max(screens, key=shared, default=None)
+    return best if best is not None and shared(best) > 0 else None
+
+
 class Span(Frozen):
     """`chunk.text[start:end]` stands in segment `order` at `offset`, word for word."""
 
@@ -399,7 +425,8 @@ class Hit(Frozen):
     quote: str
     locator: Locator
     href: str
-    thumbnail: str | None = None
+    thumbnail: str | None = None  # of its page, or of the page that was on the screen
+    screens: tuple[Screen, ...] = ()  # what was on the screen during a chunk of speech, in order
     twins: tuple[str, ...] = ()  # source ids of near-duplicates that were folded into this hit
     around: Around | None = None  # where the query asks for context
 
@@ -459,7 +486,8 @@ class Citation(Frozen):
     lang: Lang = "und"
     date: Date | None = None
     version: str | None = None
-    thumbnail: str | None = None
+    thumbnail: str | None = None  # of its page, or of the page that was on the screen
+    screen: Screen | None = None  # while it was said
     gloss: str | None = None
 
 
