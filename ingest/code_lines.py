@@ -17,7 +17,9 @@ _CODE = re.compile(
     r"pip install|docker |curl |vllm |python3? |CUDA_|\$ |>>> ?|@\w|//|#\s?[a-z])"
     r"|[\w)\]]\s?(?:=|\+=|==|:=|->)\s?[\w\"'(\[{-]|\w\(.*[\w\"')\]],?\)?:?$|[;{\\]$|^[\])}]+,?$|\w+_\w+.*[(=,]"
 )
-_PROSE = re.compile(r"[.!?。！？；：]\s*$|[\u4e00-\u9fff]{6}")
+_NO_CODE = re.compile(  # sentences and formulas
+    r"[.!?。！？；：]\s*$|[\u4e00-\u9fff]{6}|[∑∏∫√∞∅∈≤≥−×·∼α-ωΑ-Ω\U0001d400-\U0001d7ff]|^\w=\w+$"
+)
 _LEAST_LINES = 2
 _SHARE = 0.6  # of the lines
 _LONG_LINE = 8  # characters; shorter lines tell nothing of the width of a character
@@ -27,7 +29,7 @@ _PARAGRAPH = 1.6  # times the usual distance of lines: a blank line
 def is_code(lines: Sequence[Line]) -> bool:
     """Most of the lines look like a program or a command."""
     texts = [line.text for line in rows(lines)]
-    hits = sum(bool(_CODE.search(text)) and not _PROSE.search(text) for text in texts)
+    hits = sum(bool(_CODE.search(text)) and not _NO_CODE.search(text) for text in texts)
     return len(texts) >= _LEAST_LINES and hits >= _SHARE * len(texts)
 
 

@@ -64,6 +64,17 @@ class Box:
     def moved(self, x: float, y: float) -> Box:
         return Box(self.left + x, self.top + y, self.right + x, self.bottom + y)
 
+    def covers(self, other: Box, share: float) -> bool:
+        """True where it takes more than that share of the other's area."""
+        common = self & other
+        return common.width * common.height > share * other.width * other.height
+
+    def abuts(self, other: Box, slack: float) -> bool:
+        """True where the two share a whole side, as strips of one picture do."""
+        row = abs(self.top - other.top) <= slack and abs(self.bottom - other.bottom) <= slack
+        column = abs(self.left - other.left) <= slack and abs(self.right - other.right) <= slack
+        return (row or column) and self.lies_near(other, slack)
+
     def lies_near(self, other: Box, distance: float) -> bool:
         across = max(self.left, other.left) - min(self.right, other.right)
         down = max(self.top, other.top) - min(self.bottom, other.bottom)
@@ -75,14 +86,14 @@ def around(boxes: Sequence[Box]) -> Box:
     return reduce(or_, boxes)
 
 
-def clusters(boxes: Sequence[Box], distance: float) -> list[list[Box]]:
-    """Boxes that lie no further than `distance` from each other, directly or through others, put together."""
+def clusters(boxes: Sequence[Box], together: Callable[[Box, Box], bool]) -> list[list[Box]]:
+    """Boxes that belong together, directly or through others."""
     found: list[list[Box]] = []
     for box in boxes:
         near: list[list[Box]] = []
         far: list[list[Box]] = []
         for group in found:
-            (near if any(box.lies_near(other, distance) for other in group) else far).append(group)
+            (near if any(together(box, other) for other in group) else far).append(group)
         found = [*far, [*chain.from_iterable(near), box]]
     return found
 

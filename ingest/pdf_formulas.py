@@ -38,7 +38,7 @@ def with_formulas(groups: Sequence[Sequence[Line]]) -> list[list[Line]]:
     found = [_with_inline(group) for group in groups if not _joins(group)]
     lines = {line.box: line for line in parts}
     size = min((line.size for line in parts), default=0.0)
-    for boxes in clusters(list(lines), _NEAR * size):
+    for boxes in clusters(list(lines), lambda one, other: one.lies_near(other, _NEAR * size)):
         members = [lines[box] for box in boxes]
         formula = any(line.role is Role.MATH for line in members)
         found += [[_composed(members)]] if formula else [[line] for line in members]

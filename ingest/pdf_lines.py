@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from ctypes import byref, c_int, create_string_buffer
@@ -76,6 +77,8 @@ def _glyphs(text_page: PdfTextPage) -> Iterator[_Glyph]:
     high = 0
     for i in range(text_page.count_chars()):
         code = raw.FPDFText_GetUnicode(text_page, i)
+        if unicodedata.category(chr(code)) == "Cf" and code != 0xAD:  # no reader sees it; soft hyphens are seen
+            continue
         if 0xD800 <= code < 0xDC00:  # the first half of a surrogate pair
             high = code
             continue

@@ -23,6 +23,7 @@ _LABEL = 3  # of them in one place: fewer are no word
 _LETTER_SEGMENTS = 6  # fewer draw a line or a rectangle
 _LETTER_HEIGHT = 0.06  # of the page's height, at most
 _MOST_PARTS = 500  # a drawing of more is looked at as a whole
+_OVERLAP = 0.5  # of the smaller of two pictures: they are looked at as one
 _DEEPEST = 8  # forms inside forms
 _SHARPEST = 4.0  # pixels a point
 _FINE = 16  # steps a point, because PDFium's device coordinates are whole numbers
@@ -40,14 +41,18 @@ def find_pictures(page: PdfPage) -> list[Picture]:
     width, height = page.get_size()
     whole, area = Box(0, 0, width, height), max(1.0, width * height)
     images, outlines = _parts(page, height)
-    found = [around(group) & whole for group in clusters(images, 0.01 * height)]
+    strips = clusters(images, lambda one, other: one.abuts(other, 0.005 * height))
+    found = [around(group) & whole for group in strips]
     found = [box for box in found if box.width * box.height >= _LEAST_SHARE * area]
     if len(outlines) >= _OUTLINES:
-        found += [around(group) & whole for group in clusters(outlines, _NEAR * height) if len(group) >= _LABEL]
-    seen = [around(group) for group in clusters(found, 0)]
-    return [
-        Picture(box, min(1.0, box.width * box.height / area)) for box in sorted(seen, key=lambda b: (b.top, b.left))
-    ]
+        words = clusters(outlines, lambda one, other: one.lies_near(other, _NEAR * height))
+        found += [around(group) & whole for group in words if len(group) >= _LABEL]
+    seen = sorted((around(group) for group in clusters(found, _overlap)), key=lambda box: (box.top, box.left))
+    return [Picture(box, min(1.0, box.width * box.height / area)) for box in seen]
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one.covers(other, _OVERLAP) or other.covers(one, _OVERLAP)
 
 
 def draw(page: PdfPage, box: Box) -> Image:

@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"\W*(?:\d{1,3}|[a-zA-Z])[.:)）]?$|[•●▪◦–·■-]
 _FULL = 0.7  # of the cells of a table hold text
 _WIDE = 0.25  # of the width of all texts: two columns of lines this long are running text
 _ASKEW = 0.8  # heights of the text that a column may be out of line
-_LEAST = ((3, 2), (2, 3))  # rows and columns; a smaller grid is two texts side by side
+_LEAST = ((3, 2), (2, 4))  # rows and columns; a smaller grid is texts side by side
 
 
 def with_tables(groups: Sequence[Group], air: float = 0.0) -> list[Group]:

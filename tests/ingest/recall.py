@@ -7,6 +7,7 @@ page, with errors of its own, so each of its lines has to be found nearly: four 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,11 +96,21 @@ def _of_words(parsed: Parsed, lines: Iterator[tuple[int, str]]) -> Recall:
 def _of_lines(parsed: Parsed, lines: Iterator[tuple[int, str]]) -> Recall:
     said = {number: "".join(fold(text).text.split()) for number, text in _said(parsed).items()}
     total = Recall(0, 0, ())
-    for number, line in lines:
+    said[0] = "".join(said.values())
+    for number, line in _once(lines, parsed.pages):
         bare = "".join(fold(line).text.split())
         here = (len(bare) > 1 and partial_ratio(bare, said.get(number, "")) >= _ALIKE) or bare in said.get(number, "")
         total += Recall(len(bare), len(bare) if here else 0, () if here else (f"P:{number} {line}",))
     return total
+
+
+def _once(lines: Iterator[tuple[int, str]], pages: int) -> Iterator[tuple[int, str]]:
+    """The lines with their pages; one that repeats on half of the pages, such as a logo, once, as page 0: anywhere."""
+    found = list(lines)
+    counts = Counter(text for _, text in {(number, fold(line).text) for number, line in found})
+    repeated = {text for text, count in counts.items() if count >= max(3, pages / 2)}
+    yield from ((number, line) for number, line in found if fold(line).text not in repeated)
+    yield from ((0, text) for text in repeated)
 
 
 def _pdfium(path: Path) -> Iterator[tuple[int, str]]:

@@ -52,7 +52,7 @@ def test_pdf_pages_that_are_pictures_are_read(seeing: FakeRecogniser, tmp_path: 
         ("P:3", Role.BODY, "Code Example\nllm.generate(prompts)", {Flag.OCR}),
     ]
     assert [block.confidence for block in parsed.blocks] == [0.984, None, 0.984, None, 0.984]
-    unsure = "1 were recognised with a confidence below 0.85"
+    unsure = "1 were recognised with too little confidence"
     assert [(dropped.where, dropped.reason) for dropped in parsed.dropped] == [
         ("P:1", unsure),
         ("P:2", unsure),
