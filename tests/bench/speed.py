@@ -14,10 +14,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from index.embed import Embedder
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
@@ -25,10 +28,11 @@ HOME = ROOT / "build" / "bench"
 LIBRARY = HOME / "library"
 KB = Path(sys.executable).with_name("kb")
 CHUNKS = 2000
+_SHORT = 10  # seconds; a longer run is looked at less often
 
 
 class Run(NamedTuple):
-    """One finished process: seconds of wall and CPU time, peak memory in MiB."""
+    """One finished process: seconds of wall and CPU time, and MiB at its peak, that of its children included."""
 
     wall: float
     cpu: float
@@ -36,13 +40,33 @@ class Run(NamedTuple):
 
 
 def run(*arguments: str, home: Path = LIBRARY) -> Run:
-    started = time.perf_counter()
+    started, peak = time.perf_counter(), 0.0
     process = subprocess.Popen([str(KB), "--home", str(home), *arguments], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
+    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+        peak = max(peak, sum(resident(pid) for pid in family(process.pid)))
+        time.sleep(0.02 if time.perf_counter() - started < _SHORT else 0.25)
+    _, status, usage = ended
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise SystemExit(f"kb {' '.join(arguments)} ended with {process.returncode}")
-    return Run(time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    return Run(time.perf_counter() - started, usage.ru_utime + usage.ru_stime, peak)
+
+
+def family(pid: int) -> list[int]:
+    """A process and its descendants."""
+    try:
+        found = [child for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
+    except OSError:  # it has ended
+        return [pid]
+    return [pid, *(each for child in found for each in family(int(child)))]
+
+
+def resident(pid: int) -> float:
+    """MiB in memory; pages that processes share count for each."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+    except OSError:
+        return 0.0
 
 
 def median(measure: Callable[[], float], times: int) -> float:
@@ -57,19 +81,25 @@ def questions() -> list[str]:
 class Remembering:
     """An embedder whose queries are known: what remains is the search itself."""
 
-    def __init__(self, embedder: object, texts: Sequence[str]) -> None:
-        self.fingerprint: str = embedder.fingerprint  # type: ignore[attr-defined]
-        self.known: dict[str, NDArray[np.float32]] = {
-            text: embedder.embed_query(text)  # type: ignore[attr-defined]
-            for text in texts
-        }
+    def __init__(self, embedder: Embedder, texts: Sequence[str]) -> None:
+        self.fingerprint = embedder.fingerprint
+        self.known = {text: embedder.embed_query(text) for text in texts}
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         return self.known[text]
 
 
-def in_process() -> tuple[int, float, float, float]:
-    """Chunks in the library, and the median milliseconds of a search with embedding, without it, and of embedding."""
+class Searching(NamedTuple):
+    """Chunks in the library, and milliseconds: percentiles 50 and 95 of a search, and medians of its parts."""
+
+    chunks: int
+    median: float
+    p95: float
+    bare: float
+    embedding: float
+
+
+def in_process() -> Searching:
     from api.models import open_models, open_store
     from index.catalog import Catalog
     from index.library import Library
@@ -78,25 +108,29 @@ def in_process() -> tuple[int, float, float, float]:
     from kb.types import Query
 
     settings = Settings(home=LIBRARY)
-    models, texts = open_models(settings), questions()
+    models = open_models(settings)
+    # Each text is asked once of each: embedders remember the questions of a process.
+    warm, asked, embedded = ([f"{text} {number}" for text in questions()] for number in range(3))
 
-    def timed(work: Callable[[str], object]) -> float:
+    def timed(work: Callable[[str], object], texts: Sequence[str]) -> list[float]:
         samples = []
-        for text in texts * 2:
+        for text in texts:
             started = time.perf_counter()
             work(text)
             samples.append((time.perf_counter() - started) * 1000)
-        return statistics.median(samples[len(texts) :])
+        return sorted(samples)
 
     with Library(LIBRARY, open_store(settings), Catalog.in_folder(LIBRARY), models.recipe) as library:
-        chunks = sum(entry.chunks for entry in Catalog.in_folder(LIBRARY).entries())
+        chunks = sum(entry.chunks for entry in library.catalog.entries())
         whole = Searcher(library, models.embedders)
-        known = {name: Remembering(embedder, texts) for name, embedder in models.embedders.items()}
+        timed(lambda text: whole.search(Query(text=text)), warm)
+        samples = timed(lambda text: whole.search(Query(text=text)), asked)
+        known = {name: Remembering(embedder, asked) for name, embedder in models.embedders.items()}
         bare = Searcher(library, known)  # type: ignore[arg-type]
-        with_embedding = timed(lambda text: whole.search(Query(text=text)))
-        without = timed(lambda text: bare.search(Query(text=text)))
-        embedding = timed(lambda text: [embedder.embed_query(text) for embedder in models.embedders.values()])
-    return chunks, with_embedding, without, embedding
+        without = timed(lambda text: bare.search(Query(text=text)), asked)
+        embedding = timed(lambda text: [one.embed_query(text) for one in models.embedders.values()], embedded)
+    p95 = samples[len(samples) * 95 // 100]
+    return Searching(chunks, statistics.median(samples), p95, statistics.median(without), statistics.median(embedding))
 
 
 def filled_up() -> None:
@@ -135,13 +169,17 @@ def main() -> None:
     again = median(lambda: run("add", str(SHARED / "corpus")).wall, 3)
     row("second run beyond start-up (`kb ls`)", f"{again - start:.2f} s", "≤ 2 s")
     row("second run / first run", f"1 : {first.wall / again:.0f}", "")
-    row("`kb search`, whole process", f"{median(lambda: run('search', 'prefix caching').wall, 5):.2f} s", "< 4 s")
+    asks = [run("search", "prefix caching") for _ in range(5)]
+    row("`kb search`, whole process, wall", f"{statistics.median(ask.wall for ask in asks):.2f} s", "< 1.2 s")
+    row("`kb search`, whole process, CPU", f"{statistics.median(ask.cpu for ask in asks):.2f} s", "")
+    row("`kb search`, whole process, memory", f"{statistics.median(ask.peak for ask in asks):.0f} MiB", "")
     row("recall@10 on the development questions", recall(), "≥ 0.90")
     filled_up()
-    chunks, whole, bare, embedding = in_process()
-    row(f"search in a running process, {chunks:,} chunks", f"{whole:.1f} ms", "< 80 ms")
-    row("… without embedding", f"{bare:.1f} ms", "< 10 ms")
-    row("… embedding : searching", f"{embedding / bare:.1f} : 1", "")
+    took = in_process()
+    row(f"search in a running process, {took.chunks:,} chunks, p50", f"{took.median:.1f} ms", "< 20 ms")
+    row("… p95", f"{took.p95:.1f} ms", "half of the best peer's")
+    row("… without embedding, p50", f"{took.bare:.1f} ms", "< 10 ms")
+    row("… embedding : searching", f"{took.embedding / took.bare:.1f} : 1", "")
     sys.stdout.write("| what | measured | target |\n|---|--:|--:|\n")
     sys.stdout.writelines(f"| {what} | {value} | {target} |\n" for what, value, target in rows)
 

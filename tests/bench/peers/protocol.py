@@ -1,10 +1,16 @@
-"""What a peer's script reads and writes. Standard library only: it is imported in the peers' own environments."""
+"""What a peer's process says to the comparison. Standard library only: it is imported in the peers' own environments.
+
+A process takes the corpus in, tells what that took, and then answers blocks of questions, one JSON line for each, until
+its input ends. So the peers can take turns, and what disturbs the machine disturbs all of them.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
+import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -22,6 +28,21 @@ class Found(NamedTuple):
     text: str
 
 
+class Ingested(NamedTuple):
+    """Seconds that the corpus took, by the clock and by the processor."""
+
+    wall: float
+    cpu: float
+
+
+class Answered(NamedTuple):
+    """What was found for a question, and the milliseconds of the search, by the clock and by the processor."""
+
+    hits: list[Found]
+    wall: float
+    cpu: float
+
+
 Search = Callable[[str], Iterable[Found]]
 Ingest = Callable[[list[Path], str], Search]
 
@@ -31,23 +52,27 @@ def files(corpus: Path) -> list[Path]:
 
 
 def measure(ingest: Ingest) -> None:
-    """Run one peer: `SCRIPT CORPUS MODEL OUT CASES…`. `ingest` takes files and the model's folder."""
+    """Run one peer: `SCRIPT CORPUS MODEL`. `ingest` takes files and the model's folder."""
     parser = argparse.ArgumentParser()
-    for name in ("corpus", "model", "out"):
+    for name in ("corpus", "model"):
         parser.add_argument(name, type=Path)
-    parser.add_argument("cases", type=Path, nargs="+")
     given = parser.parse_args()
-    lines = [line for path in given.cases for line in path.read_text("utf-8").splitlines() if line.strip()]
-    questions = {case["id"]: case["question"] for case in map(json.loads, lines)}
-    started = time.perf_counter()
-    search = ingest(files(given.corpus), str(given.model))
-    ingest_s = time.perf_counter() - started
-    list(search("warm up"))
-    answers = []
-    for identity, question in questions.items():
-        started = time.perf_counter()
-        found = list(search(question))
-        ms = (time.perf_counter() - started) * 1000
-        answers.append({"id": identity, "ms": ms, "hits": [hit._asdict() for hit in found]})
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    given.out.write_text(json.dumps({"ingest_s": ingest_s, "peak_mb": peak_mb, "answers": answers}), "utf-8")
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as told:
+        os.dup2(2, 1)  # what libraries print is no answer
+
+        def tell(value: object) -> None:
+            told.write(json.dumps(value) + "\n")
+            told.flush()
+
+        wall, cpu = time.perf_counter(), time.process_time()
+        search = ingest(files(given.corpus), str(given.model))
+        tell(Ingested(time.perf_counter() - wall, time.process_time() - cpu))
+        for line in sys.stdin:
+            tell([_answered(search, question) for question in json.loads(line)])
+        tell(sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024)
+
+
+def _answered(search: Search, question: str) -> Answered:
+    wall, cpu = time.perf_counter(), time.process_time()
+    hits = list(search(question))
+    return Answered(hits, (time.perf_counter() - wall) * 1000, (time.process_time() - cpu) * 1000)
