@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from ingest.code_lines import rows as lines_of
 from ingest.graphics import table_text
 from ingest.layout import Box, columns_of, rows_of
 from ingest.lines import Line, around, confidence_of
@@ -85,9 +86,10 @@ def _markdown(rows: list[list[Group]]) -> str:
     cells = [group for row in rows for group in row]
     columns = columns_of([around(group) for group in cells], range(len(cells)))
     place = {id(cells[i]): number for number, column in enumerate(columns) for i in column}
-    table = [[""] * len(columns) for _ in rows]
-    for line, row in zip(table, rows, strict=True):
-        for group in sorted(row, key=lambda group: around(group).left):
-            at = place[id(group)]
-            line[at] = f"{line[at]} {' '.join(part.text for part in group)}".strip()
+    table: list[list[str]] = []
+    for row in rows:
+        held: list[list[Line]] = [[] for _ in columns]
+        for group in row:
+            held[place[id(group)]] += group
+        table.append([" ".join(line.text for line in lines_of(cell)) for cell in held])
     return table_text(table)

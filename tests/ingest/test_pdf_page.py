@@ -48,6 +48,14 @@ def test_tables_are_markdown_and_running_text_beside_is_none(tmp_path: Path, bli
     ]
 
 
+def test_cells_of_several_lines_are_read_from_the_top(tmp_path: Path, blind: FakeRecogniser) -> None:
+    rows = {600: ("GPU", "Use", "Why"), 540: ("A100", "", "cheap"), 480: ("H100", "decode", "fast")}
+    cells = "".join(text(60 + 150 * c, y, word) for y, row in rows.items() for c, word in enumerate(row) if word)
+    cell = text(209, 533, "small decode") + text(210, 547, "prefill and")
+    sheet = Sheet(text(60, 720, "Which GPU", size=28) + cell + cells)
+    assert "| A100 | prefill and small decode | cheap |" in roles(parse(tmp_path, sheet))[1][1]
+
+
 def test_a_numbered_list_is_no_table(tmp_path: Path, blind: FakeRecogniser) -> None:
     items = "".join(text(60, 600 - 20 * n, f"{n}.") + text(110, 600 - 20 * n, f"step number {n}") for n in range(1, 5))
     parsed = parse(tmp_path, Sheet(text(60, 720, "A list", size=28) + items))
