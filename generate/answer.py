@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
-from generate import followup, gloss, prompts, write
+from generate import followup, gloss, plan, prompts, write
 from generate.cite import Numbering, Statement
 from generate.composition import Composition
 from generate.disagree import disagreements
@@ -16,7 +16,7 @@ from generate.extract import Similarity, read
 from generate.llm import Abandoned, LanguageModel, Meter
 from generate.naming import inflected, stems
 from generate.passages import passages
-from generate.question import analyse
+from generate.question import Question, analyse
 from generate.readable import readable
 from generate.refuse import Calibration, measure
 from generate.select import select
@@ -39,7 +39,9 @@ Search = Callable[[Query], Sequence[Hit]]
 
 LONGEST_QUESTION = 2000  # characters
 _HITS = 16
-_VERSION = "answer/3"
+_HITS_OF_PART = 8
+_MOST_HITS = 20  # of all parts together
+_VERSION = "answer/4"
 _ANYWHERE = Filters()
 
 
@@ -78,7 +80,7 @@ class Answerer:
         """Fingerprint of everything that shapes an answer besides the corpus."""
         parts = [_VERSION, self._calibration.fingerprint, "meaning" if self._similarity else "words"]
         if self._llm is not None:
-            names = (*write.PROMPTS, *followup.PROMPTS, *(gloss.PROMPTS if self._glosses else ()))
+            names = (*write.PROMPTS, *followup.PROMPTS, *plan.PROMPTS, *(gloss.PROMPTS if self._glosses else ()))
             parts += [self._llm.fingerprint, *(prompts.load(name).fingerprint for name in names)]
         return stable_id("recipe", *parts)
 
@@ -117,10 +119,20 @@ class Answerer:
             return
 
     def _looked_up(self, question: str, asked: str, filters: Filters, meter: Meter) -> Composition:
-        hits = self._search(Query(text=asked, filters=filters, limit=_HITS))
-        reading = read(analyse(asked), passages(hits), hits, self._similarity)
+        analysed = analyse(asked)
+        hits = self._found(analysed, filters, meter)
+        reading = read(analysed, passages(hits), hits, self._similarity)
         chosen = select(reading)
         return Composition(question, hits, reading, chosen, measure(reading, chosen, self._mentioned(filters)), meter)
+
+    def _found(self, question: Question, filters: Filters, meter: Meter) -> Sequence[Hit]:
+        """Hits for the question and for each thing that it asks; only the whole is put into the other language."""
+        further = plan.further_questions(question, self._llm, meter)
+        whole = self._search(Query(text=question.text, filters=filters, limit=_HITS))
+        parts = [
+            self._search(Query(text=text, filters=filters, limit=_HITS_OF_PART, translate=False)) for text in further
+        ]
+        return plan.merged(whole, parts, _MOST_HITS)
 
     def _events(self, case: Composition) -> Iterator[AnswerEvent]:
         if not case.chosen or case.strength.probability(self._calibration) < self._line:

@@ -125,10 +125,10 @@ def _written(llm: LanguageModel, asked: Question, history: Sequence[Exchange], m
     except (GenerationFailed, ValueError, ValidationError):
         return None
     said = "\n".join([asked.text, *(f"{one.question}\n{one.answer}" for one in history)])
-    return written if _brings_nothing(written, said, asked.lang) else None
+    return written if brings_nothing(written, said, asked.lang) else None
 
 
-def _brings_nothing(written: str, said: str, lang: Lang) -> bool:
+def brings_nothing(written: str, said: str, lang: Lang) -> bool:
     """Whether a rewritten question holds only what was said: its numbers, names and links, in its language."""
     known = folded(said).casefold()
     return (

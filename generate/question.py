@@ -45,7 +45,9 @@ _ASKS = {want: re.compile(pattern, re.IGNORECASE) for want, pattern in _WANTS.it
 _IDENTIFIER = re.compile(
     r"--?[A-Za-z][\w-]+|\b[A-Za-z]\w*(?:_\w+)+\b|\b[a-z]+(?:[A-Z]\w+)+\b|\b\w+(?:[./-]\w+)*\.\w{2,}\b"
 )
-_CLAUSE = re.compile(r"[？?；;，,]+")
+_CLAUSE = re.compile(
+    r"[？?；;，,]+|(?<=\s)and (?=(?:what|which|how|why|when|where|who)\b)|(?<=\S)(?=以及|并且|还有)", re.IGNORECASE
+)
 _INTERROGATIVE = re.compile(
     r"多少|几[个种倍天条张层位次类]|什么|怎么|怎样|如何|为什么|为何|哪|吗|谁|呢|是否|能不能|会不会|还是|多[大长久]|[？?]"
     r"|\b(?:what|which|how|why|who|when|where)\b",
