@@ -60,10 +60,11 @@ _SIDES = {
 }
 _ANY_SIDE = "|".join(_SIDES.values())
 _THAN = re.compile(
-    rf"(?P<left>[^.;。；\n]*?)\b(?P<way>{_ANY_SIDE}) than (?P<right>[^.;,。；，\n]*)"
-    rf"|(?P<left_zh>[^。；，\n]*)比(?P<right_zh>[^。；，\n]*?)(?:更|要|还)?(?P<way_zh>{_ANY_SIDE})",
+    rf"\b(?P<way>{_ANY_SIDE}) than (?P<right>[^.;,。；，\n]*)"
+    rf"|比(?P<right_zh>[^。；，\n]{{1,60}}?)(?:更|要|还)?(?P<way_zh>{_ANY_SIDE})",
     re.IGNORECASE,
 )
+_STOPS = re.compile(r"[.;。；\n]")
 _COMPARATIVE = re.compile(rf"\b(?:{_ANY_SIDE}) than\b|比[^。；，\n]*?(?:{_ANY_SIDE})", re.IGNORECASE)
 
 
@@ -114,7 +115,7 @@ class _Comparison:
 
 def _comparisons(text: str) -> Iterator[_Comparison]:
     for found in _THAN.finditer(text):
-        left, right = found["left"] or found["left_zh"] or "", found["right"] or found["right_zh"] or ""
+        left, right = _STOPS.split(text[: found.start()])[-1], found["right"] or found["right_zh"] or ""
         word = (found["way"] or found["way_zh"]).split()[0]
         way = next(way for way, words in _SIDES.items() if re.match(rf"(?:{words})", word, re.IGNORECASE))
         only_left, only_right = content_terms(left), content_terms(right)

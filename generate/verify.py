@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from generate.cite import Statement
 from generate.passages import Passage
@@ -137,10 +138,15 @@ def _quoted(support: Supporting, passage: Passage) -> Passage | None:
     span = find_quote(support.quote, passage.quote)
     if span is None:
         return None
-    touched = [(a, b) for a, b in sentences(passage.quote) if a < span[1] and b > span[0]]
+    touched = [(a, b) for a, b in _sentences(passage.quote) if a < span[1] and b > span[0]]
     start = min([span[0], *(a for a, _ in touched[:1])])
     end = max([span[1], *(b for _, b in touched[-1:])])
     return replace(passage, start=passage.start + start, end=passage.start + end)
+
+
+@lru_cache(maxsize=256)
+def _sentences(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(sentences(text))
 
 
 def _hostile(text: str, carried: Sequence[Passage]) -> Iterator[Finding]:
