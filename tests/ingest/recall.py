@@ -109,7 +109,11 @@ def _once(lines: Iterator[tuple[int, str]], pages: int) -> Iterator[tuple[int, s
     found = list(lines)
     counts = Counter(text for _, text in {(number, fold(line).text) for number, line in found})
     repeated = {text for text, count in counts.items() if count >= max(3, pages / 2)}
-    yield from ((number, line) for number, line in found if fold(line).text not in repeated)
+
+    def repeats(line: str) -> bool:
+        return any(text in fold(line).text for text in repeated)  # a logo is read with more or less of its marks
+
+    yield from ((number, line) for number, line in found if not repeats(line))
     yield from ((0, text) for text in repeated)
 
 
