@@ -129,7 +129,7 @@ def _sync(library: KnowledgeBase, corpus: Path) -> None:
 
 
 def fit(library: KnowledgeBase, cases: Sequence[Case]) -> None:
-    """Fit the weights of the lists, and say what they are worth.
+    """Fit the weights of the lists and the line of refusal, and say what they are worth.
 
     Raises:
         BadRequest: if the library lies behind a service, or no case has an answer.
@@ -139,9 +139,17 @@ def fit(library: KnowledgeBase, cases: Sequence[Case]) -> None:
     if not isinstance(library, Service):
         raise BadRequest("weights are fitted where the library lies", remedy="Stop `kb serve`, then fit again")
     with bar("Fitting", "steps") as show:
-        fitted = library.fit(cases, show)
+        fitted, line = library.fit(cases, show)
     note(f"Weights: {fitted.weights}")
     note(f"Worth on questions not fitted on: {fitted.unseen:.3f}; with the weights before: {fitted.before_unseen:.3f}")
+    if line is None:
+        note("Refusal: the line stays, there are too few questions with or without an answer to draw one")
+    else:
+        told = "The new line is kept" if line.is_taken else "The line before stays"
+        note(
+            f"Refused on questions not fitted on: {line.refused:.2f} unanswerable, {line.false_refusal:.2f} answerable"
+        )
+        note(f"By the line before: {line.before_refused:.2f} and {line.before_false_refusal:.2f}. {told}")
 
 
 def measure(library: KnowledgeBase, cases: Sequence[Case], *, answers: bool) -> reports.Report:

@@ -48,10 +48,10 @@ class Finder:
             BadRequest: if no case has an answer.
         """
         from api.fitting import fit_weights
-        from index.fitted import keep
+        from index.fitted import keep_weights
 
         fitted = fit_weights(self._searcher, cases, on_progress)
-        keep(fitted.weights, self._models.settings.home, self._models.embedders)
+        keep_weights(fitted.weights, self._models.settings.home, self._models.embedders)
         self._searcher = self._models.searcher(self._library(), fitted.weights)
         return fitted
 

@@ -61,10 +61,10 @@ class Models:
     @property
     def weights(self) -> FusionWeights:
         """What each list counts: as it was fitted for this library and these embedders, else the default."""
-        from index.fitted import recall
+        from index.fitted import recall_weights
         from index.search import default_weights
 
-        return recall(self.settings.home, self.embedders) or default_weights(self.embedders)
+        return recall_weights(self.settings.home, self.embedders) or default_weights(self.embedders)
 
     @cached_property
     def translator(self) -> QueryTranslator | None:

@@ -42,7 +42,7 @@ from kb.types import (
 )
 
 if TYPE_CHECKING:
-    from api.fitting import Fitted
+    from api.line import Fits
     from eval.cases import Case
     from generate.answer import Answerer
 
@@ -205,21 +205,19 @@ class Service:
 
     # --- measuring --------------------------------------------------------------------------------------------------
 
-    def fit(self, cases: Sequence[Case], on_progress: OnProgress = unwatched) -> Fitted:
-        """Find weights for the lists by questions whose sources are known, keep them and use them from now on.
+    def fit(self, cases: Sequence[Case], on_progress: OnProgress = unwatched) -> Fits:
+        """Fit the weights of the lists and the line of refusal, keep them and use them: `api.line.fit`."""
+        from api.line import fit
 
-        Raises:
-            BadRequest: if no case has an answer.
-        """
-        return self._finder.fit(cases, on_progress)
+        return fit(self._finder, self._answerer, cases, self._models, on_progress)
 
     # --- the parts --------------------------------------------------------------------------------------------------
 
     @cached_property
     def _answerer(self) -> Answerer:
-        from generate.answer import Answerer
+        from api.line import open_answerer
 
-        return Answerer(self._finder.find, llm=self._models.language_model, glosses=self._settings.llm.gloss)
+        return open_answerer(self._finder.find, self._models)
 
     def _resolved(self, filters: Filters) -> Filters:
         """Sources and talks may be named as people name them; the index knows ids."""

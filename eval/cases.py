@@ -23,7 +23,7 @@ _CUE = re.compile(r"^(?:\d+[ \t]*\n)?(?:\d+:)?\d\d:\d\d[.,]\d{3}[ \t]+-->.*$\n?"
 
 
 class Gold(Frozen):
-    """A quote that answers, word for word, in a file named relative to the corpus."""
+    """A quote that answers, word for word, in a file named relative to the corpus; an empty one is any of the file."""
 
     file: str
     quote: str

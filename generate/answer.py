@@ -12,14 +12,16 @@ from generate import followup, gloss, plan, prompts, write
 from generate.cite import Numbering, Statement
 from generate.composition import Composition
 from generate.disagree import disagreements
-from generate.extract import Similarity, read
+from generate.extract import read
+from generate.licence import as_evidence
 from generate.llm import Abandoned, LanguageModel, Meter
 from generate.naming import inflected, stems
 from generate.passages import passages
 from generate.question import Question, analyse
 from generate.readable import readable
-from generate.refuse import Calibration, measure
+from generate.refuse import Calibration, packaged
 from generate.select import select
+from generate.strength import Strength, measure
 from kb.errors import BadRequest
 from kb.text import stable_id
 from kb.types import (
@@ -56,8 +58,8 @@ class Answerer:
         search: finds chunks for a query, best first.
         llm: writes the answer, which is then verified; without one, answers are extractive.
         glosses: whether quotes in another language than the question get a translation by `llm`.
-        calibration: where the line between answering and refusing runs.
-        similarity: cosines of a question and many texts, to rank quotes by meaning as well as by words.
+        calibration: where the line between answering and refusing runs; by default as it was fitted for the packaged
+            models.
     """
 
     def __init__(
@@ -67,18 +69,16 @@ class Answerer:
         llm: LanguageModel | None = None,
         glosses: bool = True,
         calibration: Calibration | None = None,
-        similarity: Similarity | None = None,
     ) -> None:
         self._search = search
         self._llm = llm
         self._glosses = glosses
-        self._calibration = calibration or Calibration()
-        self._similarity = similarity
+        self.calibration = calibration or packaged()
 
     @property
     def recipe(self) -> str:
         """Fingerprint of everything that shapes an answer besides the corpus."""
-        parts = [_VERSION, self._calibration.fingerprint, "meaning" if self._similarity else "words"]
+        parts = [_VERSION, self.calibration.fingerprint]
         if self._llm is not None:
             names = (*write.PROMPTS, *followup.PROMPTS, *plan.PROMPTS, *(gloss.PROMPTS if self._glosses else ()))
             parts += [self._llm.fingerprint, *(prompts.load(name).fingerprint for name in names)]
@@ -118,10 +118,19 @@ class Answerer:
         except Abandoned:
             return
 
+    def strength(self, question: str) -> Strength:
+        """How well the corpus carries the question, whichever side of the line that is.
+
+        Raises:
+            BadRequest: as `ask`.
+        """
+        question = _checked(question)
+        return self._looked_up(question, question, _ANYWHERE, Meter(_awaited)).strength
+
     def _looked_up(self, question: str, asked: str, filters: Filters, meter: Meter) -> Composition:
         analysed = analyse(asked)
-        hits = self._found(analysed, filters, meter)
-        reading = read(analysed, passages(hits), hits, self._similarity)
+        hits = as_evidence(asked, self._found(analysed, filters, meter))
+        reading = read(analysed, passages(hits), hits)
         chosen = select(reading)
         return Composition(question, hits, reading, chosen, measure(reading, chosen, self._mentioned(filters)), meter)
 
@@ -135,7 +144,7 @@ class Answerer:
         return plan.merged(whole, parts, _MOST_HITS)
 
     def _events(self, case: Composition) -> Iterator[AnswerEvent]:
-        if not case.chosen or case.strength.probability(self._calibration) < self._line:
+        if not case.chosen or self.calibration.probability(case.strength) < self._line:
             yield case.opened([one.passage.evidence() for one in case.nearest])
         elif self._llm is None:
             yield case.opened([one.passage.evidence() for one in case.chosen])
@@ -169,7 +178,7 @@ class Answerer:
 
     @property
     def _line(self) -> float:
-        return self._calibration.threshold if self._llm is None else self._calibration.threshold_generated
+        return self.calibration.threshold if self._llm is None else self.calibration.threshold_generated
 
     def _mentioned(self, filters: Filters) -> Callable[[str], bool]:
         @cache

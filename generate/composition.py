@@ -9,7 +9,8 @@ from generate.cite import Numbering, Statement
 from generate.extract import Reading, Scored
 from generate.llm import Meter
 from generate.passages import Passage
-from generate.refuse import Strength, refusal
+from generate.refuse import refusal
+from generate.strength import Strength
 from kb.types import Answer, AnswerEvent, Citation, CitationEvent, Dropped, Evidence, EvidenceEvent, Hit, Lang
 
 

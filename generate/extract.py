@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from generate.fitness import is_signpost, readability, suits
@@ -11,15 +11,11 @@ from generate.passages import Passage
 from generate.question import Concept, Question
 from kb.types import Hit
 
-Similarity = Callable[[str, Sequence[str]], Sequence[float]]
-"""`(question, texts)` to one cosine for each text."""
-
 # What the share of the question that is named counts: in the passage, around it, and in its whole chunk; then what the
-# chunk's place in the search counts, its share of the best score, and the passage's meaning. Fitted: docs/answers.md.
+# chunk's place in the search counts, and its share of the best score. Fitted: docs/answers.md.
 _OWN, _NEAR, _WIDE = 0.6, 0.3, 0.35
-_PLACE, _SHARE, _SIMILAR = 0.25, 0.18, 0.3
+_PLACE, _SHARE = 0.25, 0.18
 _BESIDE = 0.5
-_HEAD = 32  # passages that are held against the question by meaning, too
 _CONTEXT = 0.35  # what a concept counts for a part of the question that does not name it itself
 
 
@@ -48,10 +44,8 @@ class Reading:
         return sum(self.weights[number] for number in concepts)
 
 
-def read(
-    question: Question, passages: Sequence[Passage], hits: Sequence[Hit], similarity: Similarity | None = None
-) -> Reading:
-    """Score every passage. With `similarity`, the best by words are held against the question by meaning as well."""
+def read(question: Question, passages: Sequence[Passage], hits: Sequence[Hit]) -> Reading:
+    """Score every passage."""
     words = aliases(question, hits)
     in_chunk = {hit.chunk.id: named(question, words, hit.source.title, hit.chunk.full_text) for hit in hits}
     weights = rarity_weights(question, list(in_chunk.values()))
@@ -63,8 +57,6 @@ def read(
         near = own | named(question, words, passage.around)
         found.append(Scored(passage, ranked[chunk.id], own, near, in_chunk[chunk.id]))
     scored = _in_order(question, weights, found)
-    if similarity is not None:
-        scored = _by_meaning(question, scored, similarity)
     parts = [(part, _weights_of(part, question, weights)) for part in question.parts]
     seen: frozenset[int] = frozenset().union(*in_chunk.values())
     return Reading(
@@ -122,15 +114,3 @@ def _beside(scored: Sequence[Scored]) -> list[Scored]:
         )
         lifted.append(replace(one, score=one.score + _BESIDE * max(0.0, best - one.score)))
     return lifted
-
-
-def _by_meaning(question: Question, scored: Sequence[Scored], similarity: Similarity) -> list[Scored]:
-    head, tail = scored[:_HEAD], scored[_HEAD:]
-    cosines = similarity(question.text, [f"{one.passage.around}\n{one.passage.quote}" for one in head])
-    low, high = min(cosines, default=0.0), max(cosines, default=0.0)
-    spread = (high - low) or 1.0
-    lifted = [
-        replace(one, score=one.score + _SIMILAR * (cosine - low) / spread)
-        for one, cosine in zip(head, cosines, strict=True)
-    ]
-    return [*sorted(lifted, key=lambda one: (-one.score, one.passage.id)), *tail]

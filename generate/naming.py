@@ -22,7 +22,7 @@ def aliases(question: Question, hits: Sequence[Hit]) -> Mapping[str, frozenset[s
         stem = _stem(concept.name)
         words[concept.name] = frozenset({stem})
         if concept.term is None and stem not in vocabulary and len(stem) >= 4 and stem.isalpha() and stem.isascii():
-            words[concept.name] |= _near(stem, vocabulary)
+            words[concept.name] |= _near(stem, vocabulary) | _near(concept.name, vocabulary)
     return words
 
 
@@ -41,8 +41,13 @@ def named(question: Question, words: Mapping[str, frozenset[str]], *texts: str) 
     return frozenset(
         number
         for number, concept in enumerate(question.concepts)
-        if (concept.term in known if concept.term else words[concept.name] & said)
+        if (_is_named(concept.term, known, said) if concept.term else words[concept.name] & said)
     )
+
+
+def _is_named(term: Term, known: frozenset[Term], said: frozenset[str]) -> bool:
+    """Whether a text has the term, be it as a word of a longer term: `optimization` in `optimization level`."""
+    return term in known or any(len(words := stems(name)) == 1 and words <= said for name in term.names("und"))
 
 
 def rarity_weights(question: Question, named: Sequence[frozenset[int]]) -> tuple[float, ...]:

@@ -53,9 +53,15 @@ _INTERROGATIVE = re.compile(
     r"|\b(?:what|which|how|why|who|when|where)\b",
     re.IGNORECASE,
 )
-_HOW_MANY = re.compile(r"多少(?:个)?\s*|几(?=[倍张])|how many\s+", re.IGNORECASE)
+_HOW_MANY = re.compile(r"多少(?:个)?\s*|(?<![到这那前后好])几(?=[倍张])|how many\s+", re.IGNORECASE)
 _FLAG = re.compile(r"--[A-Za-z][\w-]+|\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b")
 _VERSION = re.compile(r"\bv?(\d+\.\d+(?:\.\d+)?)(?!\d|\s*(?:%|倍|x\b|[GMK]i?B))")
+_CALLED = re.compile(
+    r"\b(?:versions?|releases?)\s+(\d+\.\d+(?:\.\d+)?)|版本?\s?(\d+\.\d+(?:\.\d+)?)|\bv(\d+\.\d+)|(\d+\.\d+(?:\.\d+)?)\s?版"
+    r"|\b(\d+\.\d+\.\d+)\b"
+    r"|(?:服务|引擎|框架|系统|软件|库|\b(?:vllm|services?|servers?|engine|framework|software|library))\s?(\d+\.\d+)\b",
+    re.IGNORECASE,
+)
 _VERB = 0.75  # weight of an English word that all fields use: it is said in many ways
 _NAMES = frozenset({"nr", "ns", "nt", "nz"})
 _PROPER = re.compile(r"\b(?=\w*[A-Z])[A-Za-z][\w]*(?:[-.]\w+)*")
@@ -81,6 +87,7 @@ class Question:
     wants: frozenset[Want]
     flags: tuple[str, ...]  # flags and variables, spelled out; an answer must be about these very ones
     versions: tuple[str, ...]
+    versions_meant: tuple[str, ...]  # those that it calls versions, or writes in three parts
     units: frozenset[str]  # that a wanted number must have: ms for `多少毫秒`, W for `how many watts`
     parts: tuple[Question, ...] = ()  # where it asks several things at once: each of them
 
@@ -124,8 +131,13 @@ def _analysed(text: str, glossary: Glossary) -> Question:
         wants=frozenset(want for want, pattern in _ASKS.items() if pattern.search(text)),
         flags=tuple(dict.fromkeys(_FLAG.findall(text))),
         versions=versions,
+        versions_meant=tuple(version for version in versions if version in _called(text)),
         units=_units(text),
     )
+
+
+def _called(text: str) -> frozenset[str]:
+    return frozenset(number for found in _CALLED.finditer(text) for number in found.groups() if number)
 
 
 def _units(text: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Weights that were fitted for the embedders of one library, kept beside it."""
+"""What was fitted for the lists of one library, kept beside it: it holds for these lists only."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import structlog
 from index.embed import Embedder
 from index.fusion import FusionWeights
 from index.sparse import FINGERPRINT
+from kb.files import write_whole
 
 log = structlog.get_logger(__name__)
 
-_FILE = "fusion.json"
+_WEIGHTS = "fusion"
 
 
 def fingerprint(embedders: Mapping[str, Embedder]) -> str:
@@ -24,27 +25,39 @@ def fingerprint(embedders: Mapping[str, Embedder]) -> str:
     return " | ".join(f"{name}: {lists[name]}" for name in sorted(lists))
 
 
-def keep(weights: FusionWeights, home: Path, embedders: Mapping[str, Embedder]) -> Path:
-    """Write the weights into the library's folder; the file."""
-    path = home / _FILE
-    fresh = path.with_suffix(".new")
-    told = {"embedders": fingerprint(embedders), "weights": asdict(weights)}
-    fresh.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    fresh.replace(path)
+def keep(name: str, values: Mapping[str, object], home: Path, recipe: str) -> Path:
+    """Write `values`, which hold for `recipe`, into the library's folder as `name`.json; the file."""
+    path = home / f"{name}.json"
+    write_whole(path, json.dumps({"recipe": recipe, "values": values}, indent=1) + "\n")
     return path
 
 
-def recall(home: Path, embedders: Mapping[str, Embedder]) -> FusionWeights | None:
-    """The weights that were kept, or None: where none were, or they were fitted for other embedders."""
-    path = home / _FILE
+def recall(name: str, home: Path, recipe: str) -> Mapping[str, object] | None:
+    """The values that were kept as `name`, or None: where none were, or they hold for another recipe."""
+    path = home / f"{name}.json"
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
-        if told["embedders"] != fingerprint(embedders):
-            log.info("fusion.other_embedders", path=str(path))
+        if told["recipe"] != recipe:
+            log.info("fitted.other_recipe", path=str(path))
             return None
-        return FusionWeights(**told["weights"])
+        return dict(told["values"])
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        log.warning("fusion.unreadable", path=str(path), error=str(error))
+        log.warning("fitted.unreadable", path=str(path), error=str(error))
+        return None
+
+
+def keep_weights(weights: FusionWeights, home: Path, embedders: Mapping[str, Embedder]) -> Path:
+    """Write the weights of the lists into the library's folder; the file."""
+    return keep(_WEIGHTS, asdict(weights), home, fingerprint(embedders))
+
+
+def recall_weights(home: Path, embedders: Mapping[str, Embedder]) -> FusionWeights | None:
+    """The weights that were kept, or None: where none were, or they were fitted for other embedders."""
+    values = recall(_WEIGHTS, home, fingerprint(embedders))
+    try:
+        return FusionWeights(**values) if values is not None else None  # type: ignore[arg-type]  # checked by name
+    except TypeError as error:
+        log.warning("fitted.unreadable", path=str(home / f"{_WEIGHTS}.json"), error=str(error))
         return None

@@ -7,7 +7,7 @@ import pytest
 from api.models import Models
 from api.service import Service
 from eval.cases import Case, Gold
-from index.fitted import recall
+from index.fitted import recall_weights
 from kb.errors import BadRequest
 from kb.settings import Settings
 from kb.types import Progress, Query
@@ -32,10 +32,11 @@ def test_fitted_weights_are_kept_and_used_from_then_on(
     filled: Service, models: Models, notes: Path, settings: Settings
 ) -> None:
     stages: list[Progress] = []
-    fitted = filled.fit(cases(notes), stages.append)
-    assert recall(settings.home, models.embedders) == fitted.weights == models.weights
+    fitted, line = filled.fit(cases(notes), stages.append)
+    assert recall_weights(settings.home, models.embedders) == fitted.weights == models.weights
     assert fitted.unseen > 0
-    assert {progress.stage for progress in stages} == {"asking", "fitting"}
+    assert line is None  # every question has an answer
+    assert {progress.stage for progress in stages} == {"asking", "fitting", "answering"}
     assert filled.search(Query(text="blocks"))
 
 

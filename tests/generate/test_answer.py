@@ -1,22 +1,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from eval.cases import load_cases
 from generate.answer import LONGEST_QUESTION, Answerer
 from generate.cite import MARKER
-from generate.extract import read
-from generate.passages import passages
-from generate.question import analyse
 from index.search import Searcher
 from kb.errors import BadRequest, GenerationFailed, Truncated
 from kb.text import find_quote
 from kb.types import Answer, Filters, Hit, Kind, Query
 from tests.fakes import ScriptedModel
-from tests.generate.material import NOTES, citing, documents, hit, searcher
+from tests.generate.material import NOTES, citing, documents, searcher
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +93,8 @@ def test_p2_23_what_the_corpus_does_not_hold_is_refused_in_the_questions_languag
     assert ("资料" in answer.text) == (answer.lang == "zh")
 
 
-OFF_TOPIC = (Path(__file__).parent / "off_topic.txt").read_text(encoding="utf-8").splitlines()
+CASES = load_cases([Path(__file__).resolve().parents[2] / "eval/cases/field.jsonl"])
+OFF_TOPIC = [case.question for case in CASES if case.id.startswith("off-")]
 
 
 @pytest.mark.parametrize("question", OFF_TOPIC)
@@ -128,20 +126,6 @@ def test_filters_reach_every_search(search: Searcher) -> None:
 def test_an_empty_or_endless_question_is_refused_as_a_request(question: str) -> None:
     with pytest.raises(BadRequest):
         Answerer(lambda query: []).ask(question)
-
-
-def test_a_similarity_lifts_a_quote_of_other_words() -> None:
-    def prefers_prompts(question: str, texts: Sequence[str]) -> list[float]:
-        return [1.0 if "splits a long prompt" in text else 0.0 for text in texts]
-
-    question = analyse("Which eviction policies are there?")
-    hits = [hit("The scheduler has a list of policies.\n\nWhat splits a long prompt has its own eviction.")]
-    first, lifted = (
-        read(question, passages(hits), hits, similarity).scored[0].passage.quote
-        for similarity in (None, prefers_prompts)
-    )
-    assert first.startswith("The scheduler")
-    assert lifted.startswith("What splits")
 
 
 def test_the_same_question_gets_the_same_answer_and_recipe(search: Searcher) -> None:
