@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,17 +45,17 @@ class Aligner:
     """Alignments of the talks of a library, in `talks/<id>/alignment.json`.
 
     Args:
-        library: gives the library, opened.
+        library: where talks, documents and pictures are; its index is not needed.
         models: give the meanings of texts.
     """
 
-    def __init__(self, library: Callable[[], Library], models: Models) -> None:
+    def __init__(self, library: Library, models: Models) -> None:
         self._library = library
         self._models = models
 
     def refresh(self) -> None:
         """Work out what changes have made stale. No media is read again; a talk that cannot be laid stops no other."""
-        for talk in self._library().catalog.talks():
+        for talk in self._library.catalog.talks():
             try:
                 self._refresh(talk)
             except KBError as error:
@@ -79,15 +79,18 @@ class Aligner:
         if alignment is None or source.id not in alignment.shown:
             return ()
         shown = {one.order: one for one in alignment.shown[source.id]}
-        seen = [(shown[order], time) for order, time in spoken if order in shown]
-        runs = (list(run) for _, run in groupby(seen, key=lambda pair: (pair[0].deck, pair[0].page)))
-        return tuple(self._screen(alignment, run) for run in runs)
+        seen = [(shown.get(order), time) for order, time in spoken]
+        return tuple(
+            self._screen(alignment, [(one, time) for one, time in run if one])
+            for page, run in groupby(seen, key=lambda pair: (pair[0].deck, pair[0].page) if pair[0] else None)
+            if page is not None
+        )
 
     def _screen(self, alignment: Alignment, run: Sequence[tuple[Shown, Time]]) -> Screen:
         first = run[0][0]
         deck = alignment.decks[first.deck]
         files = (first.deck, *deck.twins)
-        drawn = next((name for name in files if self._library().page_image(name, first.page)), None)
+        drawn = next((name for name in files if self._library.page_image(name, first.page)), None)
         return Screen(
             source_id=first.deck,
             page=first.page,
@@ -107,13 +110,13 @@ class Aligner:
             alignment = _read(path, path.stat().st_mtime_ns)
         except OSError:
             return None
-        live = self._library().catalog.live_revisions()
+        live = self._library.catalog.live_revisions()
         return alignment if alignment and all(live.get(s) == revision for s, revision in alignment.rests_on) else None
 
     def _refresh(self, talk: Talk) -> None:
         from ingest import align
 
-        library, path = self._library(), self._path(talk.id)
+        library, path = self._library, self._path(talk.id)
         live = library.catalog.live_revisions()
         rests_on = tuple((source_id, live[source_id]) for source_id in talk.sources if source_id in live)
         embedder = self._models.cross or self._models.embedder
@@ -145,7 +148,7 @@ class Aligner:
         from ingest.parsed import SCENES
         from ingest.scenes import Scenes
 
-        path = self._library().picture(document.source.id, SCENES)
+        path = self._library.picture(document.source.id, SCENES)
         try:
             return Scenes.load(path) if path else None
         except (OSError, ValueError, KeyError) as error:
@@ -153,7 +156,7 @@ class Aligner:
             return None
 
     def _path(self, talk: str) -> Path:
-        return self._library().home / "talks" / talk / "alignment.json"
+        return self._library.home / "talks" / talk / "alignment.json"
 
 
 def _terms(text: str) -> Sequence[str]:

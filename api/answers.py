@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from api.chaptering import show_screen
 from api.console import link, note, out, say, visible
 from api.results import headline
 
@@ -68,6 +69,7 @@ def _show_citation(citation: Citation) -> None:
     if citation.gloss:
         say(Text(f"translated by the model: {visible(citation.gloss)}", style="italic"), indent=4)
     say(link(citation.href, citation.locator), indent=4)
+    show_screen(citation.screen)
 
 
 def _remarks(answer: Answer) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from kb.errors import BadRequest
 from kb.types import (
+    MOST_CHAPTERS,
     Answer,
     AnswerEvent,
     Article,
@@ -23,12 +24,14 @@ from kb.types import (
     Query,
     SourceEntry,
     Talk,
+    Transcript,
     Wording,
 )
 
 OnProgress = Callable[[Progress], None]
 EVERYTHING = Filters()
 MAX_QUESTION = 2000  # characters
+MIN_MINUTES, MAX_MINUTES = 0.5, 120.0  # of a chapter
 
 
 class MarkedHit(Hit):
@@ -159,6 +162,23 @@ class KnowledgeBase(Protocol):
     def gaps(self) -> list[Gap]: ...
 
     def talks(self) -> list[Talk]: ...
+
+    def transcript(
+        self, talk: str, *, minutes: float | None = None, most: int = MOST_CHAPTERS, lang: Lang | None = None
+    ) -> Transcript:
+        """What is said in a talk, with the slides that were on the screen, and in chapters.
+
+        Args:
+            talk: its id or title.
+            minutes: of a chapter; None for six to ten, and less in talks that are too short for three of them.
+            most: chapters that there may be.
+            lang: of the titles; the talk's own by default. Also chooses between transcripts in several languages.
+
+        Raises:
+            NotFound: if there is no such talk, or nobody speaks in it.
+            BadRequest: if several talks have that name, or the length makes no sense.
+        """
+        ...
 
     def write(self, talk: str, lang: Lang | None = None) -> Article:
         """Draft an article from a talk, named by its id or title."""

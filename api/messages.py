@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date as Date  # noqa: N812
+from typing import TypedDict
 
 from pydantic import Field
 
 from api.problems import error_of
 from kb.errors import KBError
-from kb.types import Change, Exchange, Filters, Frozen, Kind, Lang, Progress, Query, Source, Talk
+from kb.types import MOST_CHAPTERS, Change, Exchange, Filters, Frozen, Kind, Lang, Progress, Query, Source, Talk
 
 
 class SearchParameters(Frozen):
@@ -38,6 +39,24 @@ class SearchParameters(Frozen):
             until=self.until,
         )
         return Query(text=self.q, filters=filters, limit=self.limit, context=self.context)
+
+
+class ChapterParameters(Frozen):
+    """How a talk is cut into chapters, as parts of an address."""
+
+    minutes: float | None = None
+    max: int = MOST_CHAPTERS
+    lang: Lang | None = None
+
+    @property
+    def length(self) -> ChapterLength:
+        return {"minutes": self.minutes, "most": self.max, "lang": self.lang}
+
+
+class ChapterLength(TypedDict):
+    minutes: float | None
+    most: int
+    lang: Lang | None
 
 
 class AskRequest(Frozen):

@@ -16,6 +16,7 @@ from index import names
 from kb.errors import KBError, LibraryBusy
 from kb.settings import Settings
 from kb.types import (
+    MOST_CHAPTERS,
     Answer,
     AnswerEvent,
     Article,
@@ -28,6 +29,7 @@ from kb.types import (
     Query,
     SourceEntry,
     Talk,
+    Transcript,
     Wording,
 )
 
@@ -155,6 +157,13 @@ class RemoteLibrary:
 
     def talks(self) -> list[Talk]:
         return _TALKS.validate_json(self._call("GET", "/v1/talks"))
+
+    def transcript(
+        self, talk: str, *, minutes: float | None = None, most: int = MOST_CHAPTERS, lang: Lang | None = None
+    ) -> Transcript:
+        asked = {"minutes": minutes, "max": most, "lang": lang}
+        query = "&".join(f"{name}={value}" for name, value in asked.items() if value is not None)
+        return Transcript.model_validate_json(self._call("GET", f"/v1/talks/{_segment(talk)}/transcript?{query}"))
 
     def write(self, talk: str, lang: Lang | None = None) -> Article:
         return Article.model_validate_json(self._call("POST", "/v1/articles", {"talk": talk, "lang": lang}))

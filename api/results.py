@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from api.chaptering import show_screen
 from api.console import link, local_path, note, place, say, table, visible
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 
 def show_hits(hits: Sequence[MarkedHit]) -> None:
+    from kb.types import screen_at
+
     for number, hit in enumerate(hits, 1):
         say(headline(f"{number}.", hit.source.title, hit.locator, hit.source))
         before, after = ((hit.around.header, hit.around.before), (hit.around.after,)) if hit.around else ((), ())
@@ -34,6 +37,7 @@ def show_hits(hits: Sequence[MarkedHit]) -> None:
         say(_marked(hit.quote, hit.marks), indent=4)
         _say_around(after)
         say(link(hit.href, hit.locator), indent=4)
+        show_screen(screen_at(hit.screens, hit.locator))
         if hit.twins:
             say(Text(f"and {len(hit.twins)} more source(s) that say the same", style="dim"), indent=4)
         say()

@@ -17,6 +17,7 @@ from api.changing import Changes, Opened
 from api.finding import Finder
 from api.messages import Facets
 from api.models import Models, open_models, open_store
+from api.talking import Talking
 from index.catalog import Catalog
 from index.library import Library
 from index.sparse import matched_spans
@@ -24,6 +25,7 @@ from index.store import Store
 from kb.errors import KBError, NotFound
 from kb.settings import Settings
 from kb.types import (
+    MOST_CHAPTERS,
     Answer,
     AnswerEvent,
     Article,
@@ -38,6 +40,7 @@ from kb.types import (
     Refusal,
     SourceEntry,
     Talk,
+    Transcript,
     Wording,
 )
 
@@ -61,9 +64,10 @@ class Service:
         self._catalog = Catalog.in_folder(settings.home)
         self._library = Library(settings.home, store, self._catalog, models.recipe)
         self._opened = Opened(self._library)
-        self._aligner = Aligner(self._opened, models)
-        self._changes = Changes(self._opened, self._catalog, settings, models, self._aligner)
-        self._finder = Finder(self._opened, models, self._aligner)
+        aligner = Aligner(self._library, models)
+        self._changes = Changes(self._opened, self._catalog, settings, models, aligner)
+        self._finder = Finder(self._opened, models, aligner)
+        self._talking = Talking(self._library, models, aligner, settings.site.dir)
         self.unready: str | None = "the models are being loaded"
 
     def __enter__(self) -> Service:
@@ -181,27 +185,19 @@ class Service:
     def talks(self) -> list[Talk]:
         return list(self._catalog.talks())
 
-    def write(self, talk: str, lang: Lang | None = None) -> Article:
-        from generate import pipeline
+    def transcript(
+        self, talk: str, *, minutes: float | None = None, most: int = MOST_CHAPTERS, lang: Lang | None = None
+    ) -> Transcript:
+        return self._talking.transcript(talk, minutes=minutes, most=most, lang=lang)
 
-        found = self._catalog.find_talk(talk)
-        documents = [self._library.document(source_id) for source_id in found.sources]
-        lang = lang or ("zh" if found.lang == "zh" else "en")
-        article = pipeline.write(found, documents, self._articles, images=self._library.page_image, lang=lang)
-        self._catalog.put_article(article)
-        return article
+    def write(self, talk: str, lang: Lang | None = None) -> Article:
+        return self._talking.write(talk, lang)
 
     def articles(self) -> list[Article]:
         return list(self._catalog.articles())
 
     def publish(self, slug: str, *, reviewed: bool = False) -> list[Path]:
-        from generate import publish
-
-        return list(publish.publish(slug, self._articles / slug, self._settings.site.dir, reviewed=reviewed))
-
-    @property
-    def _articles(self) -> Path:
-        return self._settings.home / "articles"
+        return self._talking.publish(slug, reviewed=reviewed)
 
     # --- measuring --------------------------------------------------------------------------------------------------
 

@@ -81,8 +81,8 @@ def _sections_say_something(draft: Draft) -> Iterator[Finding]:
 
 
 def _speech_is_laid_out(ledger: Ledger) -> Iterator[Finding]:
-    if ledger.slides and ledger.aligned and ledger.aligned < 0.3:
-        hint = f"Only {ledger.aligned:.0%} of the sentences share a word with their slide: check what belongs where."
+    if ledger.slides and ledger.aligned and ledger.aligned < 0.6:
+        hint = f"Which slide speech belongs to is only {ledger.aligned:.0%} sure: check what belongs where."
         yield _finding(Severity.P2, "weak-alignment", ledger.talk.title, hint)
 
 

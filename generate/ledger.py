@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from generate.align import align
-from generate.quotes import Quote, Slide, is_written, quote_of, slides_of, spoken, text_of
+from generate.quotes import Quote, Slide, is_written, quote_of, slides_of, spoken
+from generate.transcript import is_said
 from kb.glossary import load_glossary
 from kb.text import HAN
 from kb.types import (
@@ -16,16 +15,13 @@ from kb.types import (
     Fact,
     Frozen,
     Kind,
-    Lang,
     Locator,
     Role,
-    Segment,
     Source,
     Support,
     Talk,
+    Transcript,
 )
-
-_SOUND = re.compile(r"[(（\[【♪][^()（）\[\]【】]*[)）\]】♪]|字幕.*|subtitles?\b.*", re.IGNORECASE)
 
 
 class Word(Frozen):
@@ -55,7 +51,7 @@ class Ledger(Frozen):
     facts: tuple[Fact, ...]
     words: tuple[Word, ...]
     misheard: tuple[Misheard, ...]
-    aligned: float  # share of the speech that shares words with the slide it was laid to
+    aligned: float  # how sure it is, on average, which slide speech belongs to; 0 without any
     warnings: tuple[Dropped, ...]
 
     def quote_of(self, fact_id: str) -> Quote:
@@ -69,21 +65,23 @@ class Ledger(Frozen):
         return next((s for s in candidates if s.source_id in sources), candidates[0] if candidates else None)
 
 
-def build(talk: Talk, documents: Sequence[Document], lang: Lang) -> Ledger:
+def build(talk: Talk, documents: Sequence[Document], transcript: Transcript | None) -> Ledger:
     """The facts of a talk from its recording or captions, decks and notes.
 
-    Of several transcripts, one is quoted: captions before a recording's own, and the article's language first.
+    Of several transcripts, the given one is quoted; it knows which slides were on the screen.
     """
     decks = [document for document in documents if document.source.kind is Kind.DECK]
     notes = [document for document in documents if document.source.kind is Kind.NOTE]
-    transcript = _transcript(talk, documents, lang)
     slides, on_slides = slides_of(decks)
-    speech = [segment for segment in transcript.segments if _is_said(segment)] if transcript else []
-    shown = [text_of(on_slides, number, slide.title) for number, slide in enumerate(slides)]
-    alignment = align([segment.text for segment in speech], shown)
+    place = {(slide.source_id, slide.number): at for at, slide in enumerate(slides)}
+    lines = transcript.lines if transcript else ()
+    screens = {line.order: line.screen for line in lines if line.screen}
+    heard = next((d for d in documents if transcript and d.source.id == transcript.source.id), None)
+    speech = [segment for segment in heard.segments if is_said(segment)] if heard else []
+    laid = [place.get((on.source_id, on.page)) if (on := screens.get(s.order)) else None for s in speech]
     quotes = [
         *on_slides,
-        *spoken(speech, alignment.slides),
+        *spoken(speech, laid),
         *(quote_of(segment, None) for note in notes for segment in note.segments if is_written(segment)),
     ]
     quotes = list({quote.evidence.id: quote for quote in quotes}.values())
@@ -95,19 +93,9 @@ def build(talk: Talk, documents: Sequence[Document], lang: Lang) -> Ledger:
         facts=tuple(_facts(quotes)),
         words=tuple(_words(quotes)),
         misheard=tuple(_misheard(quotes)),
-        aligned=alignment.confidence,
-        warnings=tuple(_warnings(documents, transcript)),
+        aligned=sum(on.confidence for on in screens.values()) / len(screens) if screens else 0.0,
+        warnings=tuple(_warnings(documents, heard)),
     )
-
-
-def _transcript(talk: Talk, documents: Sequence[Document], lang: Lang) -> Document | None:
-    spoken = [d for d in documents if any(segment.role is Role.SPEECH for segment in d.segments)]
-    wanted = {lang: 2, talk.lang: 1}
-    return max(spoken, key=lambda d: (wanted.get(d.source.lang, 0), d.source.kind is Kind.CAPTIONS), default=None)
-
-
-def _is_said(segment: Segment) -> bool:
-    return segment.role is Role.SPEECH and bool(_SOUND.sub("", segment.text).strip(" \n-–—.,。，"))
 
 
 # --- facts ------------------------------------------------------------------------------------------------------

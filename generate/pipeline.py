@@ -14,16 +14,17 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from generate import check, draft, export, ledger, outline
+from generate import transcript as transcripts
 from generate.check import Images, image_of
 from kb.errors import BadRequest, UnreadableSource
 from kb.files import write_whole
 from kb.text import slug as slugify
 from kb.text import stable_id
-from kb.types import Article, Document, Finding, Frozen, Lang, Outline, Severity, Talk
+from kb.types import Article, Document, Finding, Frozen, Lang, Outline, Severity, Talk, Transcript
 
 Made = TypeVar("Made", bound=BaseModel)
 
-_VERSION = "pipeline/1"
+_VERSION = "pipeline/2"
 STAGES = ("ledger", "outline", "draft", "check", "export")
 
 
@@ -34,8 +35,16 @@ class Exported(Frozen):
     figures: tuple[str, ...]
 
 
-def write(talk: Talk, documents: Sequence[Document], home: Path, *, images: Images, lang: Lang) -> Article:
-    """Write the evidence draft of a talk into `home/<slug>/index.<lang>.md`, its figures beside it.
+def write(
+    talk: Talk,
+    documents: Sequence[Document],
+    home: Path,
+    *,
+    transcript: Transcript | None,
+    images: Images,
+    lang: Lang,
+) -> Article:
+    """Write the evidence draft of a talk into `home/<slug>/index.<lang>.md`, its figures and its transcript beside it.
 
     A stage whose artefact was made from the same input is not run again. An artefact that a person has edited since is
     taken as it is, and the stages after it are made anew. Markdown that a person has edited is never written over.
@@ -44,6 +53,7 @@ def write(talk: Talk, documents: Sequence[Document], home: Path, *, images: Imag
         talk: the talk; its id names the folder.
         documents: its recording, captions, decks and notes.
         home: the folder of all articles.
+        transcript: the words that are quoted, with their slides and chapters; None for a talk without speech.
         images: the image of a deck's page, where there is one.
         lang: language of the words around the quotes; quotes stay as they are.
 
@@ -54,7 +64,10 @@ def write(talk: Talk, documents: Sequence[Document], home: Path, *, images: Imag
     folder = _folder(talk, documents, home)
     stages = _Stages(folder, lang)
     content = [talk.model_dump_json(), *(document.model_dump_json() for document in documents)]
-    facts = stages.run("ledger", content, ledger.Ledger, lambda: ledger.build(talk, documents, lang))
+    if transcript is not None:
+        content.append(transcript.model_dump_json(include={"source", "lines"}))
+        write_whole(folder / f"transcript.{lang}.md", transcripts.render(transcript, lang))
+    facts = stages.run("ledger", content, ledger.Ledger, lambda: ledger.build(talk, documents, transcript))
     plan = stages.run("outline", [_json(facts)], Outline, lambda: outline.plan(facts, lang))
     sections = stages.run("draft", [_json(facts), _json(plan)], draft.Draft, lambda: draft.write(facts, plan))
     names = _figures(sections, facts, images)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 
+from ingest.decks import distinct, pages, title_of
 from kb.text import HAN, stable_id
 from kb.types import Document, Evidence, Flag, Frozen, Mark, Page, Role, Segment, Time, merge_locators
 
@@ -62,44 +62,27 @@ def is_written(segment: Segment) -> bool:
 def slides_of(decks: Sequence[Document]) -> tuple[list[Slide], list[Quote]]:
     slides: list[Slide] = []
     quotes: list[Quote] = []
-    for deck, twins in _distinct(decks):
-        for number, group in groupby(_paged(deck), key=lambda paged: paged[0]):
-            segments = [segment for _, segment in group]
-            title = next((s.text for s in segments if s.role is Role.TITLE and s.text.strip()), "")
-            title = " ".join(title.split())
+    for deck, twins in distinct(decks):
+        for number, segments in pages(deck):
+            title = title_of(segments)
             if any(Flag.HIDDEN in s.flags for s in segments) or _says_nothing(title, number, segments):
                 continue
+            others = tuple(twin.source.id for twin in twins)
             unread = any(s.flags & {Flag.NO_TEXT, Flag.UNREAD_GRAPHIC} for s in segments)
-            slides.append(Slide(source_id=deck.source.id, number=number, title=title, unread=unread, twins=twins))
+            slides.append(Slide(source_id=deck.source.id, number=number, title=title, unread=unread, twins=others))
             body = [s for s in segments if is_written(s) and not _is_ornament(s)]
             quotes += [_joined(run, len(slides) - 1) for run in _blocks(body)]
     return slides, quotes
 
 
-def _distinct(decks: Sequence[Document]) -> Iterator[tuple[Document, tuple[str, ...]]]:
-    """Each deck once, as PPTX where it is there as PDF, too: that one has the speaker notes."""
-    left = sorted(decks, key=lambda deck: not deck.source.uri.lower().endswith(".pptx"))
-    while left:
-        deck = left.pop(0)
-        twins = [other for other in left if _same_deck(deck, other)]
-        left = [other for other in left if other not in twins]
-        yield deck, tuple(twin.source.id for twin in twins)
-
-
-def _same_deck(one: Document, other: Document) -> bool:
-    left, right = ({" ".join(s.text.split()) for s in d.segments if s.role is Role.TITLE} for d in (one, other))
-    return one.pages == other.pages and bool(left) and len(left & right) >= 0.6 * len(left)
-
-
-def _paged(deck: Document) -> Iterator[tuple[int, Segment]]:
-    for segment in deck.segments:
-        if isinstance(segment.locator, Page):
-            yield segment.locator.number, segment
+def says_nothing_by_title(title: str) -> bool:
+    """Whether it is that of an agenda, a farewell, a list of references."""
+    return _SKIPPED.fullmatch(title) is not None
 
 
 def _says_nothing(title: str, number: int, segments: Sequence[Segment]) -> bool:
     """A cover, an agenda, a farewell; speaker notes are no reason to keep it."""
-    if _SKIPPED.fullmatch(title):
+    if says_nothing_by_title(title):
         return True
     shown = sum(len(s.text) for s in segments if s.role not in (Role.NOTES, Role.TITLE))
     return number == 1 and shown < 160
@@ -122,10 +105,6 @@ def _is_ornament(segment: Segment) -> bool:
     """A page number, a lone symbol, an address in the margin."""
     letters = sum(character.isalpha() for character in segment.text)
     return segment.role is Role.BODY and letters < (2 if HAN.search(segment.text) else 4)
-
-
-def text_of(quotes: Iterable[Quote], slide: int, title: str) -> str:
-    return "\n".join([title, *(quote.evidence.quote for quote in quotes if quote.slide == slide)])
 
 
 # --- speech -----------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ class Wording:
     open: str
     low_confidence: str
     none: str
+    transcript: str
 
 
 _ZH = Wording(
@@ -61,12 +62,13 @@ _ZH = Wording(
     words_head="| 中文 | 英文 | 缩写 | 次数 |",
     warnings="提醒",
     misheard="字幕里的“{heard}”可能是“{meant}”（{where}）。",
-    aligned="口述与幻灯片的对应关系由程序按用词推算，{share} 的句子与所属幻灯片有共同用词；其余请核对。",
+    aligned="口述与幻灯片的对应关系由程序按用词、语义与画面推算，平均把握为 {share}；请核对。",
     page="第 {page} 页",
     lines="第 {start}–{end} 行",
     open="打开",
     low_confidence="识别置信度低",
     none="没有需要提醒的内容。",
+    transcript="每段开头的时间链接到录像的那一秒。文字由程序听写或取自字幕，未经改写。",
 )
 _EN = Wording(
     kicker="Evidence draft",
@@ -92,13 +94,14 @@ _EN = Wording(
     words_head="| Chinese | English | Abbreviation | Uses |",
     warnings="Warnings",
     misheard="“{heard}” in the transcript may be “{meant}” ({where}).",
-    aligned="A program laid the speech to the slides by the words that both use; {share} of the sentences share a word "
-    "with their slide. Check the others.",
+    aligned="A program laid the speech to the slides by words, meaning and the picture; it is {share} sure on average: "
+    "please check.",
     page="page {page}",
     lines="lines {start}–{end}",
     open="open",
     low_confidence="low confidence",
     none="Nothing to warn of.",
+    transcript="The time before each paragraph leads to that second of the recording; the words are as heard.",
 )
 
 

@@ -585,6 +585,44 @@ AnswerEvent = Annotated[
 ]
 
 
+# --- talks ------------------------------------------------------------------------------------------------------
+
+
+class Line(Frozen):
+    """A segment of a transcript, with the slide that was on the screen."""
+
+    order: int
+    text: str
+    locator: Time
+    href: str
+    lang: Lang = "und"
+    screen: Screen | None = None
+
+
+MOST_CHAPTERS = 10  # of a talk, as video platforms allow
+
+
+class Chapter(Frozen):
+    """A part of a talk. `title` is at most 16 characters wide, of which two Latin letters make one; `first` is the
+    order of the line that it begins with."""
+
+    title: str
+    start_ms: int = Field(ge=0)
+    end_ms: int = Field(ge=0)
+    href: str
+    first: int
+    screen: Screen | None = None
+
+
+class Transcript(Frozen):
+    """What is said in a talk, and its chapters."""
+
+    talk: Talk
+    source: Source  # whose words these are
+    lines: tuple[Line, ...]
+    chapters: tuple[Chapter, ...]
+
+
 # --- writing ----------------------------------------------------------------------------------------------------
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api import results, transcription
+from api import chaptering, results, transcription
 from api.options import Folder, Json, Name, Paths
 from api.session import library_of, run_batch, tell
+
+if TYPE_CHECKING:
+    from api.base import KnowledgeBase
+    from kb.types import Document, Transcript
 
 commands = typer.Typer()
 
@@ -85,9 +89,28 @@ def show(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Print a source: every segment with its time, page or lines, and what was left out."""
+    """Print a source: every segment with its time, page or lines, and what was left out; of a talk, what is said."""
     with library_of(context) as library:
         if corrections:
             tell(library.corrections(name), transcription.show_wordings, json=json)
-        else:
-            tell(library.show(name), results.show_document, json=json)
+            return
+        shown = _source_or_talk(library, name)
+    from kb.types import Document
+
+    if isinstance(shown, Document):
+        tell(shown, results.show_document, json=json)
+    else:
+        tell(shown, chaptering.show_transcript, json=json)
+
+
+def _source_or_talk(library: KnowledgeBase, name: str) -> Document | Transcript:
+    """A source of this name, else a talk; files of one talk may share its title."""
+    from kb.errors import BadRequest, NotFound
+
+    try:
+        return library.show(name)
+    except (NotFound, BadRequest) as error:
+        try:
+            return library.transcript(name)
+        except (NotFound, BadRequest):
+            raise error from None

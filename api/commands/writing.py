@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from api import results
+from api import chaptering, results
+from api.chaptering import ChapterFormat
 from api.options import Json, LangName
 from api.session import library_of, tell
 
@@ -24,6 +25,30 @@ def write(
     with library_of(context) as library:
         article = library.write(talk, lang.value if lang else None)
     tell(article, results.show_article, json=json)
+
+
+@commands.command(epilog="Examples: `kb chapters why-paging` · `kb chapters why-paging --format youtube`")
+def chapters(
+    context: typer.Context,
+    talk: Annotated[str, typer.Argument(help="Id or title of a talk.", show_default=False)],
+    form: Annotated[
+        ChapterFormat, typer.Option("--format", help="As a table, as JSON, or as the lines of a video platform.")
+    ] = ChapterFormat.TEXT,
+    most: Annotated[int, typer.Option("--max", min=1, max=10, help="Most chapters.")] = 10,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.5, max=120, help="Length of a chapter.", show_default="6 to 10")
+    ] = None,
+    lang: Annotated[LangName | None, typer.Option(help="Language of the titles.")] = None,
+    json: Json = False,
+) -> None:
+    """Cut a talk into chapters, where its slides and its words turn, with short titles."""
+    with library_of(context) as library:
+        transcript = library.transcript(talk, minutes=minutes, most=most, lang=lang.value if lang else None)
+    if json or form is ChapterFormat.JSON:
+        tell(list(transcript.chapters), lambda _: None, json=True)
+        return
+    shown = {"youtube": chaptering.show_youtube, "bilibili": chaptering.show_bilibili}
+    shown.get(form.value, chaptering.show_chapters)(transcript)
 
 
 @commands.command(epilog="Example: `kb ls --articles`, then `kb publish why-paging --reviewed`")

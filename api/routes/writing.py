@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from api.dependencies import Library, Owner, Reader, Work
-from api.messages import Published, PublishRequest, WriteRequest
-from kb.types import Article, Talk
+from api.messages import ChapterParameters, Published, PublishRequest, WriteRequest
+from kb.types import Article, Chapter, Talk, Transcript
 
 router = APIRouter(prefix="/v1", tags=["writing"], dependencies=[Reader])
 
@@ -14,6 +16,23 @@ router = APIRouter(prefix="/v1", tags=["writing"], dependencies=[Reader])
 @router.get("/talks", operation_id="listTalks")
 async def list_talks(library: Library, work: Work) -> list[Talk]:
     return await work.run(library.talks)
+
+
+@router.get("/talks/{name}/transcript", operation_id="getTranscript")
+async def get_transcript(
+    library: Library, work: Work, name: str, parameters: Annotated[ChapterParameters, Query()]
+) -> Transcript:
+    """What is said in a talk, line by line with the slides that were on the screen, and its chapters."""
+    return await work.run(lambda: library.transcript(name, **parameters.length))
+
+
+@router.get("/talks/{name}/chapters", operation_id="listChapters")
+async def list_chapters(
+    library: Library, work: Work, name: str, parameters: Annotated[ChapterParameters, Query()]
+) -> list[Chapter]:
+    """The chapters of a talk."""
+    transcript = await work.run(lambda: library.transcript(name, **parameters.length))
+    return list(transcript.chapters)
 
 
 @router.get("/articles", operation_id="listArticles")

@@ -8,8 +8,27 @@ from pathlib import Path
 
 from PIL import Image
 
+from generate.transcript import chosen, transcript
+from index.sparse import terms
+from ingest.align import align
 from kb.text import detect_lang, stable_id
-from kb.types import Document, Dropped, Flag, Kind, Locator, Mark, Page, Role, Segment, Source, Talk, Time
+from kb.types import (
+    Document,
+    Dropped,
+    Flag,
+    Kind,
+    Lang,
+    Locator,
+    Mark,
+    Page,
+    Role,
+    Screen,
+    Segment,
+    Source,
+    Talk,
+    Time,
+    Transcript,
+)
 
 TALK = Talk(
     id="kv-cache", title="KV 缓存", lang="zh", date=date(2026, 3, 4), version="0.33.0", url="https://v.example/w"
@@ -100,6 +119,28 @@ NOTE = document(
 )
 NOTE = NOTE.model_copy(update={"dropped": (Dropped(what="picture", where="L9", reason="no alternative text"),)})
 DOCUMENTS = (DECK, CAPTIONS, NOTE)
+
+
+def heard(documents: Sequence[Document] = DOCUMENTS, lang: Lang = "zh") -> Transcript | None:
+    """The transcript of the talk, laid to the slides of its decks."""
+    document = chosen(TALK, documents, lang)
+    if document is None:
+        return None
+    decks = [deck for deck in documents if deck.source.kind is Kind.DECK]
+    times = {segment.order: segment.locator for segment in document.segments}
+    screens = [
+        Screen(
+            source_id=shown.deck,
+            page=shown.page,
+            href=Page(number=shown.page).href(DECK.source),
+            start_ms=time.start_ms,
+            end_ms=time.end_ms,
+            confidence=shown.confidence,
+        )
+        for shown in align(document, decks, terms=terms)
+        if isinstance(time := times[shown.order], Time)
+    ]
+    return transcript(TALK, document, screens, lang)
 
 
 class Pictures:

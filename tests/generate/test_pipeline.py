@@ -11,7 +11,7 @@ from generate import ledger as ledgers
 from generate import outline, pipeline
 from kb.errors import BadRequest, UnreadableSource
 from kb.types import Article, Document, Kind, Lang, Role, Talk
-from tests.generate.talks import CAPTIONS, DECK, DOCUMENTS, NOTE, TALK, Pictures, document
+from tests.generate.talks import CAPTIONS, DECK, DOCUMENTS, NOTE, TALK, Pictures, document, heard
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def images(tmp_path: Path) -> Pictures:
 def write(
     home: Path, images: Pictures, lang: Lang = "zh", *, talk: Talk = TALK, docs: tuple[Document, ...] = DOCUMENTS
 ) -> tuple[Article, str]:
-    article = pipeline.write(talk, docs, home, images=images, lang=lang)
+    article = pipeline.write(talk, docs, home, transcript=heard(docs, lang), images=images, lang=lang)
     return article, Path(article.path).read_text(encoding="utf-8")
 
 

@@ -8,7 +8,7 @@ import yaml
 from generate import pipeline
 from generate.publish import publish
 from kb.errors import BadRequest, NotFound, UnreadableSource
-from tests.generate.talks import DOCUMENTS, TALK, Pictures
+from tests.generate.talks import DOCUMENTS, TALK, Pictures, heard
 
 FRONT = "---\ntitle: T\nkicker: K\nabstract: A\ncurated: true\ntags: [vLLM]\n---\n"
 
@@ -27,7 +27,7 @@ def draft(tmp_path: Path, body: str, front: str = FRONT, lang: str = "en") -> Pa
 
 
 def test_a_written_draft_can_be_published_once_reviewed(tmp_path: Path, site: Path) -> None:
-    pipeline.write(TALK, DOCUMENTS, tmp_path / "articles", images=Pictures(tmp_path), lang="zh")
+    pipeline.write(TALK, DOCUMENTS, tmp_path / "articles", transcript=heard(), images=Pictures(tmp_path), lang="zh")
     folder = tmp_path / "articles" / TALK.id
     with pytest.raises(BadRequest, match="set `curated: true`"):
         publish(TALK.id, folder, site, reviewed=False)

@@ -1,0 +1,83 @@
+"""Titles of chapters by a language model, each checked against what is said and shown in its chapter."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+import structlog
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from generate import prompts
+from generate.llm import LanguageModel, Message
+from generate.question import content_terms
+from generate.titles import WIDEST, Part, Titles, title_of, width
+from kb.errors import GenerationFailed
+from kb.glossary import load_glossary
+from kb.types import Lang
+
+_LANGUAGES = {"zh": "Chinese (简体中文)", "en": "English", "und": "the language of the talk"}
+_PROMPT_TOKENS = 700  # the instructions, and what JSON needs
+_NEW = 0.34  # share of a title's words that need not stand in the chapter: they may be its own words in another form
+_SCHEMA = {
+    "type": "object",
+    "properties": {"titles": {"type": "array", "items": {"type": "string"}}},
+    "required": ["titles"],
+    "additionalProperties": False,
+}
+_log = structlog.get_logger(__name__)
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    titles: tuple[str, ...]
+
+
+def titles_by(llm: LanguageModel) -> Titles:
+    """Titles that the model writes; where one does not hold, or the model fails, the one from slides and terms."""
+
+    def named(parts: Sequence[Part], lang: Lang) -> list[str]:
+        own = title_of(parts, lang)
+        titles: list[str] = []
+        for part, offered, safe in zip(parts, _offered(llm, parts, lang), own, strict=True):
+            rest = {*titles, *own} - {safe}
+            titles.append(offered if offered not in rest and _holds(offered, part) else safe)
+        return titles
+
+    return named
+
+
+def _offered(llm: LanguageModel, parts: Sequence[Part], lang: Lang) -> Sequence[str]:
+    """One title for each part; empty ones where the model gives none."""
+    nothing = [""] * len(parts)
+    nonce = secrets.token_hex(8)
+    room = max(
+        80, (llm.context_tokens - llm.max_tokens - _PROMPT_TOKENS) // len(parts)
+    )  # characters are tokens at worst
+    shown = "\n\n".join(f"Chapter {number}\n{_text(part)[:room]}" for number, part in enumerate(parts, 1))
+    request = prompts.load("chapters").render(nonce=nonce, language=_LANGUAGES[lang], chapters=shown)
+    try:
+        reply = llm.complete(Message("You write short, plain titles.", request), schema=_SCHEMA)
+        titles = _Reply.model_validate_json(reply.strip().removeprefix("```json").removesuffix("```")).titles
+    except (GenerationFailed, ValidationError) as error:
+        _log.warning("no_titles", error=str(error)[:200])
+        return nothing
+    return [" ".join(title.split()) for title in titles] if len(titles) == len(parts) else nothing
+
+
+def _text(part: Part) -> str:
+    """Slides first, then what is said."""
+    slides = dict.fromkeys(line.screen.title for line in part if line.screen and line.screen.title)
+    return "\n".join([*slides, *(line.text for line in part)])
+
+
+def _holds(title: str, part: Part) -> bool:
+    """Whether it fits, and its words stand in the chapter, as they are or in the other language."""
+    if not title or width(title) > WIDEST or not all(character.isprintable() for character in title):
+        return False
+    text = _text(part)
+    known = content_terms(text)
+    known |= {word for term in load_glossary().find(text) for name in term.names("und") for word in content_terms(name)}
+    words = content_terms(title)
+    return bool(words) and len(words - known) <= _NEW * len(words)

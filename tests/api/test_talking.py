@@ -1,0 +1,156 @@
+"""A talk in a library: slides on the screen, chapters, its transcript, and what changes do to them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from api.app import create_app
+from api.auth import Keys
+from api.service import Service
+from kb.errors import BadRequest, NotFound
+from kb.types import Citation, Filters, Kind, Query, Time
+from tests.ingest.lectures import TOPICS
+from tests.ingest.pdf_writer import Sheet, text, write_pdf
+
+SHOWN = TOPICS[:4]
+
+
+def write_talk(folder: Path, *, deck: bool = True) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "talk.yaml").write_text("title: Serving in practice\nlanguage: en\nurl: https://v.example/w\n", "utf-8")
+    cues, at = [], 0
+    for topic in SHOWN:
+        for sentence in topic.en_speech:
+            cues.append(f"{_stamp(at)} --> {_stamp(at + 3500)}\n{sentence}\n")
+            at += 4000
+    (folder / "talk.vtt").write_text("WEBVTT\n\n" + "\n".join(cues), "utf-8")
+    if deck:
+        write_deck(folder)
+    return folder
+
+
+def write_deck(folder: Path, order: tuple[int, ...] = (0, 1, 2, 3)) -> None:
+    sheets = []
+    for topic in (SHOWN[number] for number in order):
+        lines = (text(60, 560 - 40 * at, line, size=16) for at, line in enumerate(topic.en_lines))
+        sheets.append(Sheet(text(60, 700, topic.en_title, size=30) + "".join(lines)))
+    write_pdf(folder / "deck.pdf", sheets, title="Serving")
+
+
+def _stamp(ms: int) -> str:
+    return f"00:{ms // 60000:02}:{ms // 1000 % 60:02}.{ms % 1000:03}"
+
+
+def pages(service: Service) -> list[int | None]:
+    lines = service.transcript("serving-in-practice").lines
+    return [line.screen.page if line.screen else None for line in lines]
+
+
+def truth(order: tuple[int, ...] = (1, 2, 3, 4)) -> list[int | None]:
+    return [page for page, topic in zip(order, SHOWN, strict=True) for _ in topic.en_speech]
+
+
+def test_a_hit_of_speech_shows_the_slide_that_was_on_the_screen(service: Service, tmp_path: Path) -> None:
+    list(service.add([write_talk(tmp_path / "talk")]))
+    [deck] = [entry.source for entry in service.sources() if entry.source.kind is Kind.DECK]
+    hit = service.search(Query(text="block table 16 tokens", filters=Filters(kinds=(Kind.CAPTIONS,))))[0]
+    assert isinstance(hit.locator, Time)
+    assert hit.thumbnail == f"/v1/sources/{deck.id}/pages/3.webp"
+    assert [screen.page for screen in hit.screens if screen.page == 3]
+    screen = next(screen for screen in hit.screens if screen.page == 3)
+    assert (screen.source_id, screen.title) == (deck.id, "PagedAttention")
+    assert screen.href == f"{deck.uri}#page=3"
+
+
+def test_a_citation_of_speech_carries_page_and_thumbnail(service: Service, tmp_path: Path) -> None:
+    list(service.add([write_talk(tmp_path / "talk")]))
+    answer = service.ask("How many tokens does each block hold?", Filters(kinds=(Kind.CAPTIONS,)), record=False)
+    citations: tuple[Citation, ...] = answer.citations or (answer.refused.nearest if answer.refused else ())
+    assert citations
+    for citation in citations:
+        assert citation.screen is not None
+        assert citation.thumbnail == f"/v1/sources/{citation.screen.source_id}/pages/{citation.screen.page}.webp"
+
+
+def test_the_transcript_is_laid_to_the_slides(service: Service, tmp_path: Path) -> None:
+    list(service.add([write_talk(tmp_path / "talk")]))
+    right = [want == got for want, got in zip(truth(), pages(service), strict=True)]
+    assert sum(right) / len(right) >= 0.95
+
+
+def test_a_deck_that_comes_later_or_changes_is_laid_without_reading_the_rest_again(
+    service: Service, tmp_path: Path
+) -> None:
+    folder = write_talk(tmp_path / "talk", deck=False)
+    list(service.add([folder]))
+    assert set(pages(service)) == {None}
+    write_deck(folder)
+    outcomes = {Path(change.path).name: change.outcome for change in service.add([folder])}
+    assert outcomes == {"deck.pdf": "added", "talk.vtt": "unchanged"}
+    first = pages(service)
+    assert first[0] == 1
+    write_deck(folder, (3, 2, 1, 0))
+    list(service.add([folder]))
+    assert pages(service)[0] in (1, 4), "the deck runs backwards"
+    assert pages(service) != first
+    service.remove("deck.pdf")
+    assert set(pages(service)) == {None}
+
+
+def test_rebuilding_keeps_the_alignment(service: Service, tmp_path: Path) -> None:
+    list(service.add([write_talk(tmp_path / "talk")]))
+    before = pages(service)
+    stored = service._settings.home / "talks" / "serving-in-practice" / "alignment.json"
+    stored.write_text("{}", "utf-8")
+    assert set(pages(service)) == {None}, "what cannot be read is no slide"
+    list(service.rebuild())
+    assert pages(service) == before
+
+
+def test_chapters_have_short_titles_and_begin_at_zero(service: Service, tmp_path: Path) -> None:
+    list(service.add([write_talk(tmp_path / "talk")]))
+    made = service.transcript("serving-in-practice")
+    assert made.chapters[0].start_ms == 0
+    assert 3 <= len(made.chapters) <= 5
+    titles = [topic.en_title for topic in SHOWN]
+    assert all(any(title.startswith(chapter.title) for title in titles) for chapter in made.chapters)
+    assert service.transcript("serving-in-practice", most=2).chapters[-1].end_ms == made.chapters[-1].end_ms
+
+
+def test_what_cannot_be_is_said(service: Service, tmp_path: Path) -> None:
+    folder = write_talk(tmp_path / "talk")
+    (folder / "talk.vtt").unlink()
+    assert [change.error for change in service.add([folder])] == [None]
+    with pytest.raises(NotFound, match="nobody speaks"):
+        service.transcript("serving-in-practice")
+    with pytest.raises(NotFound, match="no talk"):
+        service.transcript("another")
+    for length in ({"minutes": 0.0}, {"most": 0}, {"most": 11}, {"minutes": float("nan")}):
+        with pytest.raises(BadRequest, match="chapters"):
+            service.transcript("serving-in-practice", **length)
+
+
+def test_an_article_brings_its_transcript(service: Service, tmp_path: Path) -> None:
+    list(service.add([write_talk(tmp_path / "talk")]))
+    article = service.write("serving-in-practice")
+    page = Path(article.path).with_name("transcript.en.md").read_text("utf-8")
+    assert "## 00:00 " in page
+    assert "(https://v.example/w?t=0)" in page
+
+
+def test_over_http(service: Service, tmp_path: Path) -> None:
+    list(service.add([write_talk(tmp_path / "talk")]))
+    app = create_app(service, Keys(reader=None, owner="the-owner-token"))
+    with TestClient(app, base_url="http://127.0.0.1:8765", client=("127.0.0.1", 50000)) as client:
+        chapters = client.get("/v1/talks/serving-in-practice/chapters", params={"max": 2}).json()
+        transcript = client.get("/v1/talks/serving-in-practice/transcript").json()
+        wrong = client.get("/v1/talks/serving-in-practice/chapters", params={"max": 20})
+        image = client.get(transcript["lines"][0]["screen"]["thumbnail"])
+    assert len(chapters) <= 2
+    assert transcript["lines"][0]["screen"]["page"] == 1
+    assert (wrong.status_code, image.headers["content-type"]) == (400, "image/webp")
+    assert json.dumps(transcript)
