@@ -94,14 +94,14 @@ def _ocr() -> Check:
 
 
 def _office() -> Check:
-    from ingest.images import office
+    from ingest import libreoffice
 
-    if program := office():
+    if program := libreoffice.program():
         return Check(name="LibreOffice", state=State.OK, told=program)
     return Check(
         name="LibreOffice",
         state=State.ABSENT,
-        told="PPTX decks get no page images",
+        told="PPTX decks get no page images, and old .ppt decks are not read",
         remedy="install it (apt install libreoffice-impress-nogui fonts-noto-cjk), or add decks as PDF",
     )
 

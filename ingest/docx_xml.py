@@ -5,7 +5,6 @@ Listings, formulas, pictures and charts, which are more than text, are replaced 
 
 from __future__ import annotations
 
-import posixpath
 import re
 import uuid
 import zipfile
@@ -17,10 +16,10 @@ from typing import IO
 
 from lxml import etree
 
+from ingest.archive import DOCUMENT
 from ingest.charts import chart_text
 from ingest.formula import linear
 from ingest.graphics import diagram_lines, parse
-from ingest.archive import DOCUMENT
 from ingest.package import relation_targets
 from kb.errors import UnreadableSource
 from kb.types import Role
@@ -178,14 +177,14 @@ def _formulas_of(paragraph: etree._Element) -> Iterator[etree._Element]:
 
 def _words(element: etree._Element) -> str:
     """The text of a paragraph or of several, without that of formulas and of boxes anchored in it."""
-    said = {"t": lambda e: e.text or "", "tab": lambda e: "    ", "br": lambda e: "\n", "cr": lambda e: "\n"}
-    parts = []
+    signs = {"tab": "    ", "br": "\n", "cr": "\n"}
+    parts: list[str] = []
     for each in element.iter(f"{_W}t", f"{_W}tab", f"{_W}br", f"{_W}cr", f"{_W}p"):
         name = etree.QName(each).localname
         if name == "p":
             parts.append("\n" if parts else "")
         elif each.getparent().tag == f"{_W}r":
-            parts.append(said[name](each))
+            parts.append(signs.get(name) or each.text or "")
     return "".join(parts)
 
 
