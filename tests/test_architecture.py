@@ -67,7 +67,9 @@ def test_dependencies_are_what_the_code_imports() -> None:
     foreign = imported - set(PACKAGES) - set(sys.stdlib_module_names) - {"pydantic_core", "starlette"}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     required = {_normal(line) for line in project["dependencies"]}
-    optional = {_normal(line) for extra in ("weights", "ocr", "llm") for line in project["optional-dependencies"][extra]}
+    optional = {
+        _normal(line) for extra in ("weights", "ocr", "llm") for line in project["optional-dependencies"][extra]
+    }
     carriers = packages_distributions()
     names = {module: {_normal(name) for name in carriers.get(module, ())} for module in foreign}
     assert {module for module, found in names.items() if not found & (required | optional)} == set()
