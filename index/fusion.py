@@ -44,7 +44,7 @@ class FusionWeights:
     guarded: bool = False
 
 
-PACKAGED = FusionWeights(lexical=7.0, dense={DENSE: 1.0, CROSS: 0.75})
+PACKAGED = FusionWeights(lexical=8.0, dense={DENSE: 1.0, CROSS: 0.75})
 UNKNOWN = FusionWeights(lexical=13.0, dense={DENSE: 1.0}, guarded=True)  # any other embedder
 
 
