@@ -9,7 +9,7 @@ import secrets
 # breaks them; a quote that a model copies with it still stands verbatim, because `kb.text.fold` looks past it.
 _CONTROL = re.compile(
     r"<(?=[|｜])|[|｜](?=>)|\[(?=/?INST\])|<(?=</?SYS>>)"
-    r"|<(?=/?(?:s|think|thinking|evidence|quotes|conversation|start_of_turn|end_of_turn|tool_call|system|im_start)\b)",
+    r"|<(?=/?(?:s|think|thinking|evidence|quotes|conversation|chapters|start_of_turn|end_of_turn|tool_call|system|im_start)\b)",
     re.IGNORECASE,
 )
 _UNSEEN = "\u2060"  # word joiner

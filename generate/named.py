@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
+import json
 from collections.abc import Sequence
 
 import structlog
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from generate import prompts
+from generate.fence import LANGUAGES, defanged, nonce
 from generate.llm import LanguageModel, Message
 from generate.question import content_terms
 from generate.titles import WIDEST, Part, Titles, title_of, width
@@ -16,7 +17,6 @@ from kb.errors import GenerationFailed
 from kb.glossary import load_glossary
 from kb.types import Lang
 
-_LANGUAGES = {"zh": "Chinese (简体中文)", "en": "English", "und": "the language of the talk"}
 _PROMPT_TOKENS = 700  # the instructions, and what JSON needs
 _NEW = 0.34  # share of a title's words that need not stand in the chapter: they may be its own words in another form
 _SCHEMA = {
@@ -51,16 +51,16 @@ def titles_by(llm: LanguageModel) -> Titles:
 def _offered(llm: LanguageModel, parts: Sequence[Part], lang: Lang) -> Sequence[str]:
     """One title for each part; empty ones where the model gives none."""
     nothing = [""] * len(parts)
-    nonce = secrets.token_hex(8)
-    room = max(
-        80, (llm.context_tokens - llm.max_tokens - _PROMPT_TOKENS) // len(parts)
-    )  # characters are tokens at worst
-    shown = "\n\n".join(f"Chapter {number}\n{_text(part)[:room]}" for number, part in enumerate(parts, 1))
-    request = prompts.load("chapters").render(nonce=nonce, language=_LANGUAGES[lang], chapters=shown)
+    mark = nonce()
+    room = max(80, (llm.context_tokens - llm.max_tokens - _PROMPT_TOKENS) // len(parts))  # of characters, as tokens
+    shown = "\n\n".join(f"Chapter {number}\n{defanged(_text(part)[:room])}" for number, part in enumerate(parts, 1))
+    request = prompts.load("chapters").render(nonce=mark, language=LANGUAGES[lang], chapters=shown)
+    message = Message("You write short, plain titles.", request, nonce=mark)
     try:
-        reply = llm.complete(Message("You write short, plain titles.", request), schema=_SCHEMA)
-        titles = _Reply.model_validate_json(reply.strip().removeprefix("```json").removesuffix("```")).titles
-    except (GenerationFailed, ValidationError) as error:
+        text = llm.complete(message, schema=_SCHEMA)
+        value, _ = json.JSONDecoder(strict=False).raw_decode(text[text.index("{") :])
+        titles = _Reply.model_validate(value).titles
+    except (GenerationFailed, ValueError) as error:  # pydantic's and JSON's errors are ValueErrors
         _log.warning("no_titles", error=str(error)[:200])
         return nothing
     return [" ".join(title.split()) for title in titles] if len(titles) == len(parts) else nothing

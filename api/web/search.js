@@ -146,7 +146,8 @@ const citationCard = (c) => card({ ...c, sourceId: c.source_id, source: c, body:
 
 function card(item, after = null) {
   const link = target(item.href, item.sourceId, item.locator);
-  const image = item.thumbnail?.startsWith("/v1/") ? pageImage(item.thumbnail, say("slide", item.locator.number)) : null;
+  const page = item.locator.number ?? (item.screen ?? item.screens?.find((one) => one.thumbnail === item.thumbnail))?.page; // or what was on the screen
+  const image = item.thumbnail?.startsWith("/v1/") ? pageImage(item.thumbnail, say("slide", page)) : null;
   return el("li", { class: `card hit${image ? " pictured" : ""}`, id: item.n ? `citation-${item.n}` : null },
     el("div", {},
       el("h3", {}, item.n ? el("span", { class: "number", text: item.n }) : null, el("a", { ...link, class: "open", text: item.title })),

@@ -6,6 +6,7 @@ import { call, el, facts, isWeb, pageImage, place, problemCard } from "./library
 const $ = (id) => document.getElementById(id);
 const sourceId = decodeURIComponent(location.pathname.split("/")[2] || "");
 let shown = null;
+let screens = new Map(); // what was on the screen, by the order of the segment
 
 // Whether the address names this place: a stretch of time, a page, or lines.
 function isCited(locator) {
@@ -28,8 +29,8 @@ function draw() {
   const groups = [];
   let group = null;
   for (const segment of segments) {
-    const key = segment.locator.type === "page" ? `p${segment.locator.number}` : segment.locator.type === "mark" ? segment.locator.heading_path.join("\n") : "time";
-    if (!group || group.key !== key) groups.push(group = { key, locator: segment.locator, segments: [] });
+    const key = segment.locator.type === "page" ? `p${segment.locator.number}` : segment.locator.type === "mark" ? segment.locator.heading_path.join("\n") : screenKey(screens.get(segment.order));
+    if (!group || group.key !== key) groups.push(group = { key, locator: segment.locator, screen: screens.get(segment.order), segments: [] });
     group.segments.push(segment);
   }
   $("segments").replaceChildren(...groups.map((g) => drawGroup(g, source, pages)));
@@ -40,8 +41,19 @@ function draw() {
   cite();
 }
 
+const screenKey = (screen) => (screen ? `${screen.source_id} ${screen.page}` : "");
+
+// Speech, beside the slide that was on the screen.
+function drawScreen(screen, segments) {
+  const title = [say("slide", screen.page), screen.title].filter(Boolean).join(" · ");
+  return el("section", { class: "group screened" },
+    el("aside", {}, screen.thumbnail ? pageImage(screen.thumbnail, title) : null, el("a", { href: `/source/${encodeURIComponent(screen.source_id)}#page=${screen.page}`, text: title })),
+    el("div", {}, ...segments.map(drawSegment)));
+}
+
 function drawGroup(group, source, pages) {
   const { locator, segments } = group;
+  if (group.screen) return drawScreen(group.screen, segments);
   const heading = locator.type === "page" ? say("slide", locator.number) + (locator.label ? ` (${locator.label})` : "")
     : locator.type === "mark" ? locator.heading_path.join(" › ") : "";
   const image = locator.type === "page" && pages ? pageImage(`/v1/sources/${encodeURIComponent(source.id)}/pages/${locator.number}.webp`, say("slide", locator.number)) : null;
@@ -81,6 +93,17 @@ addEventListener("keydown", (event) => {
   if (event.key === "/") { event.preventDefault(); location.assign("/"); }
 });
 
+// A transcript of a talk gets the slides that were shown while it was spoken; without any, it stays as it is.
+async function drawScreens() {
+  const { source, segments } = shown;
+  if (!source.talk || !segments.some((segment) => segment.locator.type === "time")) return;
+  const asked = source.lang === "und" ? "" : `?lang=${source.lang}`;
+  const transcript = await call(`/v1/talks/${encodeURIComponent(source.talk)}/transcript${asked}`).catch(() => null);
+  if (transcript?.source.id !== source.id) return;
+  screens = new Map(transcript.lines.filter((line) => line.screen).map((line) => [line.order, line.screen]));
+  if (screens.size) draw();
+}
+
 bilingual(draw);
-call(`/v1/sources/${encodeURIComponent(sourceId)}`).then((data) => { shown = data; draw(); },
+call(`/v1/sources/${encodeURIComponent(sourceId)}`).then((data) => { shown = data; draw(); return drawScreens(); },
   (error) => $("segments").replaceChildren(problemCard(error)));

@@ -21,6 +21,7 @@ from api.service import Service
 from generate.llm import Message, Meter
 from index.client import QdrantStore
 from kb.settings import Settings
+from tests.api.test_talking import write_talk
 from tests.fakes import FakeEmbedder, FakeTranscriber, Scripted, ScriptedModel
 from tests.generate.material import citing
 
@@ -147,6 +148,18 @@ class TestPage:
         page.wait_for_url(re.compile(r"/source/.+#L\d+-\d+"))
         expect(page.locator(".cited").first).to_be_in_viewport()
         expect(page.locator(".cited").first).to_contain_text("block")
+
+    def test_speech_stands_beside_the_slide_that_was_on_the_screen(
+        self, page: Page, filled: Service, address: str, tmp_path: Path
+    ) -> None:
+        list(filled.add([write_talk(tmp_path / "talk")]))
+        page.goto(f"{address}/?q=block+table+sits+between&kind=captions")
+        expect(page.locator("li.pictured img.slide").first).to_have_attribute("alt", "Page 3")
+        captions = next(entry.source for entry in filled.sources() if entry.source.kind == "captions")
+        page.goto(f"{address}/source/{captions.id}#t=100000-104000")
+        expect(page.locator(".screened aside")).to_contain_text(["Page 1", "Page 2", "Page 3", "Page 4"])
+        beside = page.locator(".screened", has=page.locator(".cited"))
+        expect(beside.locator("aside img")).to_have_attribute("src", re.compile(r"/pages/3\.webp$"))
 
     def test_a_published_source_opens_where_it_is_published(self, page: Page) -> None:
         page.get_by_role("searchbox").fill("okapi published elsewhere")
