@@ -14,7 +14,7 @@ from generate.passages import Passage
 from generate.quantity import quantities
 from generate.question import Want
 from kb.text import HAN, folded
-from kb.types import Page, Span
+from kb.types import Page, Role, Span
 
 MOST = 4  # quotes in an answer
 _LOOKED_AT = 60  # passages, best first
@@ -24,7 +24,8 @@ _LEAST_OWN = 0.3  # … and name this share of what the best one names itself �
 _NEW = 0.15  # … after a credit, up to this, for the share of the question that only it covers
 _NEWS = 0.03  # … which brings something new if it is more than this, or if the quote has a figure that is asked for
 _LONGEST = 560  # columns of a quote that grows beyond its sentence; a hanzi takes two
-_READABLE = 320  # columns up to which a quote takes in the rest of its paragraph
+_READABLE = 320  # columns up to which a quote takes in the rest of its paragraph …
+_SPOKEN = 160  # … and, as speech has no paragraphs, what was said around it
 _SAME_SLIDE = 0.3
 _SAME = 0.6  # quotes that share this much of the shorter one's words say the same
 
@@ -33,6 +34,7 @@ _POINTS_BACK = re.compile(
     r"否则|但|而|它|即|也就是|换言之)"
 )
 _OPENS = re.compile(r"[:：]\W*$")
+_LEAD_IN = re.compile(r"\*\*[^*\n]+\*\*")  # `**Reuse the cache.** It lies in …`
 _NEXT_ITEM = re.compile(r"\s*\n[ \t]*(?:[-*+•]|\d{1,2}[.)、])[ \t]*(?:\[[ xX]\][ \t]*)?")
 _SAME_PARAGRAPH = re.compile(r"[ \t]*\n?[ \t]*")
 
@@ -91,6 +93,8 @@ def _worth_adding(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bo
     if reading.question.wants == {Want.NUMBER} and not _brings_figure(one, chosen, reading):
         return False
     is_new = len(chosen) == 1 or adds > _NEWS or _brings_figure(one, chosen, reading)
+    if one.passage.form == "code" and adds <= _NEWS:  # an example of what was said
+        return False
     is_elsewhere = all(one.passage.hit.source.id != other.passage.hit.source.id for other in chosen)
     enough = _ENOUGH if is_new and not is_elsewhere else _ENOUGH_OTHERWISE
     return one.score + min(adds, _NEW) >= enough * max(other.score for other in chosen)
@@ -121,7 +125,7 @@ def _whole(one: Scored, line: Line) -> Scored:
         first -= 1
     while last + 1 < len(line) and _joined(line, first, last + 1, _reach(line, first, last)):
         last += 1
-    while first > 0 and _is_paragraph(line, first - 1) and _joined(line, first - 1, last, _READABLE):
+    while first > 0 and _is_paragraph(line, first - 1) and _joined(line, first - 1, last, _paragraph(line)):
         first -= 1
     passage = replace(one.passage, start=line[first].passage.start, end=line[last].passage.end)
     parts = line[first : last + 1]
@@ -140,7 +144,14 @@ def _reach(line: Line, first: int, last: int) -> int:
         return _LONGEST
     if "\n\n" not in gap and _POINTS_BACK.match(line[last + 1].passage.quote):
         return _LONGEST
-    return _READABLE if _is_paragraph(line, last) else 0
+    if "\n" not in gap and _LEAD_IN.fullmatch(line[last].passage.quote):
+        return _LONGEST
+    return _paragraph(line) if _is_paragraph(line, last) else 0
+
+
+def _paragraph(line: Line) -> int:
+    """Columns up to which a quote grows within its paragraph."""
+    return _SPOKEN if line[0].passage.hit.chunk.role is Role.SPEECH else _READABLE
 
 
 def _joined(line: Line, first: int, last: int, longest: int) -> bool:

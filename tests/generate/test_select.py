@@ -110,3 +110,22 @@ def test_a_version_that_says_little_about_the_question_gives_no_quote() -> None:
     old = hit("The cook has lunch at noon.", title="old", version="1.0")
     new = hit("The cache moved from BF16 to FP8.", title="new", version="2.0")
     assert quotes("How did the cache change from 1.0 to 2.0?", old, new) == ["The cache moved from BF16 to FP8."]
+
+
+def test_a_bold_lead_in_is_quoted_with_what_it_leads_to() -> None:
+    item = "**Reuse the compile cache.** The artefacts lie below the cache root and can be copied."
+    assert quotes("How do I reuse the compile cache?", hit(f"Startup is slow.\n\n- {item}"))[0] == item
+
+
+def test_speech_is_quoted_with_little_around_it() -> None:
+    said = [f"And in step {number} the scheduler takes one more request from the queue." for number in range(12)]
+    said[6] = "A budget of 2048 tokens limits the step."
+    quote = quotes("How large is the budget in tokens?", hit("\n".join(said), role=Role.SPEECH))[0]
+    assert said[6] in quote
+    assert len(quote) <= 160
+
+
+def test_an_example_of_what_was_said_is_not_quoted_after_it() -> None:
+    said = "Prefix caching is enabled by `enable_prefix_caching=True`."
+    note = f"{said}\n\n```python\nllm = LLM(enable_prefix_caching=True)\n```"
+    assert quotes("How do I enable prefix caching?", hit(note)) == [said]
