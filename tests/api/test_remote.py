@@ -98,6 +98,10 @@ def test_errors_come_back_as_they_were(remote: KnowledgeBase, served: tuple[Path
         remote.search(Query(text=" "))
     with pytest.raises(NotFound, match="no such folder"):
         list(remote.sync(served[0] / "nowhere"))
+    with pytest.raises(NotFound, match="no talk"):
+        remote.transcript("nothing", minutes=5, lang="zh")
+    with pytest.raises(BadRequest, match="chapters"):
+        remote.transcript("nothing", most=11)
 
 
 def test_the_command_goes_through_the_service(served: tuple[Path, object]) -> None:

@@ -67,6 +67,7 @@ def test_a_hit_of_speech_shows_the_slide_that_was_on_the_screen(service: Service
 
 
 def test_a_citation_of_speech_carries_page_and_thumbnail(service: Service, tmp_path: Path) -> None:
+    """PITFALLS, what users complain of, 11: the page goes from the parser to the citation."""
     list(service.add([write_talk(tmp_path / "talk")]))
     answer = service.ask("How many tokens does each block hold?", Filters(kinds=(Kind.CAPTIONS,)), record=False)
     citations: tuple[Citation, ...] = answer.citations or (answer.refused.nearest if answer.refused else ())
@@ -112,6 +113,7 @@ def test_rebuilding_keeps_the_alignment(service: Service, tmp_path: Path) -> Non
 
 
 def test_chapters_have_short_titles_and_begin_at_zero(service: Service, tmp_path: Path) -> None:
+    """PITFALLS, what users complain of, 20: times come from the transcript, never from a model."""
     list(service.add([write_talk(tmp_path / "talk")]))
     made = service.transcript("serving-in-practice")
     assert made.chapters[0].start_ms == 0

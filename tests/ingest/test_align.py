@@ -59,17 +59,18 @@ def test_words_alone_lay_speech_to_slides(name: str, least: float) -> None:
     assert right(talks, [laid(talk) for talk in talks]) >= least
 
 
-@pytest.mark.parametrize(("beside", "least"), [(False, 0.95), (True, 0.95)], ids=["slides", "beside a speaker"])
-def test_the_video_shows_what_words_do_not(beside: bool, least: float, tmp_path: Path) -> None:
-    for name in ("english, skipped and revisited", "english speech, chinese deck"):
-        talk = make(PLANS[name], 101)
-        pages = draw(talk.deck, tmp_path)
-        scenes = capture(write_video(tmp_path / "talk.mp4", talk, pages, beside=beside))
-        found = laid(talk, scenes=scenes, images=lambda deck, page, pages=pages: pages.get(page))
-        assert right([talk], [found]) >= least, name
-        neighbours = {frozenset(pair) for pair in pairwise(page or None for _, page in talk.shown)}
-        wrong = [frozenset((want, got)) for want, got in zip(talk.truth, found, strict=True) if want != got]
-        assert sum(pair not in neighbours for pair in wrong) <= 1, "the slide that was shown just before or after"
+@pytest.mark.parametrize(
+    ("name", "beside"), [("english, skipped and revisited", False), ("english speech, chinese deck", True)]
+)
+def test_the_video_shows_what_words_do_not(name: str, beside: bool, tmp_path: Path) -> None:
+    talk = make(PLANS[name], 101)
+    pages = draw(talk.deck, tmp_path)
+    scenes = capture(write_video(tmp_path / "talk.mp4", talk, pages, beside=beside))
+    found = laid(talk, scenes=scenes, images=lambda deck, page: pages.get(page))
+    assert right([talk], [found]) >= 0.95
+    neighbours = {frozenset(pair) for pair in pairwise(page or None for _, page in talk.shown)}
+    wrong = [frozenset((want, got)) for want, got in zip(talk.truth, found, strict=True) if want != got]
+    assert sum(pair not in neighbours for pair in wrong) <= 1, "the slide that was shown just before or after"
 
 
 def test_a_video_without_slides_says_nothing(tmp_path: Path) -> None:
