@@ -102,6 +102,19 @@ def conversation(home: Path) -> tuple[Exchange, ...]:
         return ()
 
 
+def last_question(home: Path) -> str:
+    """The one that was asked last in this library.
+
+    Raises:
+        BadRequest: if none was.
+    """
+    if not (turns := conversation(home)):
+        from kb.errors import BadRequest
+
+        raise BadRequest("nothing was asked here yet", remedy="Name the question: kb rate down QUESTION")
+    return turns[-1].question
+
+
 def remember(home: Path, history: Iterable[Exchange], answer: Answer) -> None:
     """Keep the conversation, with the question as it stands alone, for the question that follows."""
     from pydantic import TypeAdapter

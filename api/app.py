@@ -14,7 +14,7 @@ from api.auth import Keys
 from api.errors import handle_errors
 from api.messages import ProblemDetails
 from api.middleware import LOOPBACK_NAMES, BodyLimit, SameOrigin, SecurityHeaders
-from api.routes import corrections, health, pages, search, sources, writing
+from api.routes import corrections, gaps, health, pages, search, sources, writing
 from api.service import Service
 from api.workers import Workers
 
@@ -45,7 +45,7 @@ def create_app(service: Service, keys: Keys, on_stop: Callable[[], None] = lambd
         responses={"default": {"description": "A problem (RFC 9457)", "model": ProblemDetails, **_PROBLEM}},
     )
     app.state.service, app.state.workers, app.state.keys = service, workers, keys
-    for module in (search, sources, corrections, writing, health, pages):
+    for module in (search, gaps, sources, corrections, writing, health, pages):
         app.include_router(module.router)
     app.mount("/assets", StaticFiles(directory=pages.WEB), name="assets")
     handle_errors(app)

@@ -16,8 +16,10 @@ from kb.types import (
     Document,
     DoneEvent,
     Exchange,
+    Feedback,
     Filters,
     Gap,
+    GapGroup,
     Hit,
     Lang,
     Progress,
@@ -159,7 +161,21 @@ class KnowledgeBase(Protocol):
         """
         ...
 
-    def gaps(self) -> list[Gap]: ...
+    def rate(self, feedback: Feedback) -> None:
+        """Keep what a reader thinks of an answer; a bad rating files the question as a gap.
+
+        Raises:
+            BadRequest: if the question is empty or longer than `MAX_QUESTION` characters.
+        """
+        ...
+
+    def gaps(self, *, closed: bool = False) -> list[GapGroup]:
+        """What the corpus does not answer, in groups that ask for the same; or what it did not, and does by now."""
+        ...
+
+    def recheck_gaps(self) -> list[Gap]:
+        """Ask every refused question again, close those that are answered by now, and give these."""
+        ...
 
     def talks(self) -> list[Talk]: ...
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -23,8 +22,10 @@ from kb.types import (
     Change,
     Document,
     Exchange,
+    Feedback,
     Filters,
     Gap,
+    GapGroup,
     Lang,
     Query,
     SourceEntry,
@@ -40,6 +41,7 @@ _TIMEOUT = 600.0  # seconds; a language model may write for minutes
 _HITS = TypeAdapter(list[MarkedHit])
 _ENTRIES = TypeAdapter(list[SourceEntry])
 _GAPS = TypeAdapter(list[Gap])
+_GROUPS = TypeAdapter(list[GapGroup])
 _TALKS = TypeAdapter(list[Talk])
 _ARTICLES = TypeAdapter(list[Article])
 _CHANGES = TypeAdapter(list[Change])
@@ -48,26 +50,14 @@ _WORDINGS = TypeAdapter(list[Wording])
 
 def connect(settings: Settings) -> KnowledgeBase:
     """The library of `settings.home`: through its service where one runs, else opened in this process."""
-    from index.serving import running_service
+    from index.serving import listens, running_service
 
     running = running_service(settings.home)
-    if running is not None and _listens(running.url):
+    if running is not None and listens(running.url):
         return RemoteLibrary(running.url, running.token or "")
     from api.service import open_service
 
     return open_service(settings)
-
-
-def _listens(url: str) -> bool:
-    """Whether something listens there. After a crash another process may have the number that was recorded."""
-    parts = urlsplit(url)
-    try:
-        socket.create_connection((parts.hostname or "", parts.port or 0), timeout=2).close()
-    except ConnectionRefusedError:
-        return False
-    except OSError:
-        return True  # too busy to say so
-    return True
 
 
 class RemoteLibrary:
@@ -152,8 +142,14 @@ class RemoteLibrary:
         request = AskRequest(question=question, filters=filters, history=tuple(history), record=record)
         return request.model_dump(mode="json")
 
-    def gaps(self) -> list[Gap]:
-        return _GAPS.validate_json(self._call("GET", "/v1/gaps"))
+    def rate(self, feedback: Feedback) -> None:
+        self._call("POST", "/v1/feedback", feedback.model_dump())
+
+    def gaps(self, *, closed: bool = False) -> list[GapGroup]:
+        return _GROUPS.validate_json(self._call("GET", f"/v1/gaps?closed={closed}"))
+
+    def recheck_gaps(self) -> list[Gap]:
+        return _GAPS.validate_json(self._call("POST", "/v1/gaps/recheck"))
 
     def talks(self) -> list[Talk]:
         return _TALKS.validate_json(self._call("GET", "/v1/talks"))

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         Citation,
         Document,
         Dropped,
-        Gap,
         Mark,
         Page,
         Source,
@@ -138,11 +137,3 @@ def show_article(article: Article) -> None:
     for finding in article.findings:
         say(f"{finding.severity} {finding.rule} at {finding.place}: {finding.hint}", indent=4)
     say(Text(visible(article.path), style="dim"), indent=4)
-
-
-def show_gaps(gaps: Sequence[Gap]) -> None:
-    table(
-        ("question", "asked", "last", "reason"),
-        ((gap.question, gap.times, f"{gap.asked_at:%Y-%m-%d}", gap.reason) for gap in gaps),
-        numbers=("asked",),
-    )

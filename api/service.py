@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +14,7 @@ from api.aligning import Aligner
 from api.base import EVERYTHING, MarkedHit, OnProgress, answer_of, awaited, checked_question, unwatched
 from api.changing import Changes, Opened
 from api.finding import Finder
+from api.gaps import Gaps
 from api.messages import Facets
 from api.models import Models, open_models, open_store
 from api.talking import Talking
@@ -33,11 +33,12 @@ from kb.types import (
     Document,
     DoneEvent,
     Exchange,
+    Feedback,
     Filters,
     Gap,
+    GapGroup,
     Lang,
     Query,
-    Refusal,
     SourceEntry,
     Talk,
     Transcript,
@@ -68,6 +69,7 @@ class Service:
         self._changes = Changes(self._opened, self._catalog, settings, models, aligner)
         self._finder = Finder(self._opened, models, aligner)
         self._talking = Talking(self._library, models, aligner, settings.site.dir)
+        self._gaps = Gaps(self._catalog, models.embedders, lambda question: self.ask(question, record=False))
         self.unready: str | None = "the models are being loaded"
 
     def __enter__(self) -> Service:
@@ -169,16 +171,24 @@ class Service:
         """The events end early, and so does the model's work, as soon as `is_abandoned` says that nobody waits."""
         question, filters = checked_question(question), self._resolved(filters)
         for event in self._answerer.stream(question, filters, history, is_abandoned=is_abandoned):
-            if isinstance(event, DoneEvent) and event.answer.refused and record:
-                self._catalog.add_gap(_gap(event.answer, event.answer.refused))
+            if isinstance(event, DoneEvent) and record:
+                self._gaps.file(event.answer)
             yield event
 
     def facets(self) -> Facets:
         """The values that filters can take."""
         return Facets.of([entry.source for entry in self._catalog.entries()], self._catalog.talks())
 
-    def gaps(self) -> list[Gap]:
-        return list(self._catalog.gaps())
+    # --- what is lacking --------------------------------------------------------------------------------------------
+
+    def rate(self, feedback: Feedback) -> None:
+        self._gaps.rate(feedback)
+
+    def gaps(self, *, closed: bool = False) -> list[GapGroup]:
+        return self._gaps.groups(closed=closed)
+
+    def recheck_gaps(self) -> list[Gap]:
+        return self._gaps.recheck()
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
@@ -220,17 +230,6 @@ class Service:
         sources = tuple(self._catalog.find(name).source.id for name in filters.sources)
         talks = tuple(self._catalog.find_talk(name).id for name in filters.talks)
         return filters.model_copy(update={"sources": sources, "talks": talks})
-
-
-def _gap(answer: Answer, refused: Refusal) -> Gap:
-    """What was asked and not answered, as it stands alone."""
-    return Gap(
-        question=answer.asked_as or answer.question,
-        lang=answer.lang,
-        reason=refused.reason,
-        nearest=refused.nearest,
-        asked_at=datetime.now(UTC),
-    )
 
 
 def open_service(settings: Settings) -> Service:

@@ -54,11 +54,12 @@ def packaged() -> Calibration:
 def refusal(strength: Strength, nearest: Sequence[Scored], lang: Lang) -> Refusal:
     """The refusal in the question's language: why, and what came nearest."""
     citations = tuple(cite(one.passage, n) for n, one in enumerate(nearest[:_NEAREST], 1))
-    return Refusal(reason=_reason(strength, lang, found=bool(citations)), nearest=citations)
-
-
-def _reason(strength: Strength, lang: Lang, *, found: bool) -> str:
     missing = strength.missing_flags or strength.missing_versions or strength.missing
+    reason = _reason(missing, lang, found=bool(citations))
+    return Refusal(reason=reason, missing=missing, nearest=citations)
+
+
+def _reason(missing: Sequence[str], lang: Lang, *, found: bool) -> str:
     if lang == "zh":
         if not found:
             return "资料中没有找到与这个问题相关的内容。"

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from index import decisions, names
+from index import decisions, gaps, names
 from index.database import Database, delete, put, rows
 from index.snapshot import LiveRevisions
-from kb.text import stable_id
-from kb.types import Article, Decision, Document, Dropped, Gap, Lang, Source, SourceEntry, Status, Talk
+from kb.types import Article, Decision, Document, Dropped, Feedback, Gap, Lang, Source, SourceEntry, Status, Talk
 
 if TYPE_CHECKING:
     from sqlalchemy import Row
@@ -190,20 +189,19 @@ class Catalog:
                 return article
         raise names.unknown("article", f"{slug} ({lang})", (f"{article.slug} ({article.lang})" for article in known))
 
-    # --- gaps ---------------------------------------------------------------------------------------------------
+    # --- gaps and ratings: see `index.gaps` -----------------------------------------------------------------------
 
     def add_gap(self, gap: Gap) -> None:
-        """File a refused question; one that was asked before (case and outer blanks aside) is counted up."""
-        key = stable_id(gap.question.strip().casefold())
-        with self._database.writing() as connection:
-            times = gap.times + sum(row.times for row in rows(connection, "gaps", id=key))
-            asked = gap.asked_at.astimezone(UTC).isoformat()
-            put(connection, "gaps", {"id": key}, {"gap": gap.model_dump_json(), "times": times, "asked_at": asked})
+        gaps.file(self._database, gap)
+
+    def close_gap(self, question: str, at: datetime) -> None:
+        gaps.close(self._database, question, at)
 
     def gaps(self) -> tuple[Gap, ...]:
-        """Refused questions, most often asked first, then the latest."""
-        filed = sorted(self._database.rows("gaps"), key=lambda row: (row.times, row.asked_at, row.id), reverse=True)
-        return tuple(Gap.model_validate_json(row.gap).model_copy(update={"times": row.times}) for row in filed)
+        return gaps.all_of(self._database)
+
+    def add_rating(self, feedback: Feedback) -> None:
+        gaps.rate(self._database, feedback)
 
     # --- corrections of transcripts: see `index.decisions` --------------------------------------------------------
 

@@ -45,6 +45,14 @@ gaps = Table(
     Column("asked_at", String(32), nullable=False),
 )
 
+ratings = Table(
+    "ratings",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("feedback", Text, nullable=False),
+    Column("rated_at", String(32), nullable=False),
+)
+
 # What people decided about wordings of transcripts; `scope` is a source id, or empty for the whole library.
 decisions = Table(
     "decisions",

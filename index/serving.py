@@ -43,6 +43,18 @@ def forget_service(home: Path) -> None:
         (home / "serve.json").unlink(missing_ok=True)
 
 
+def listens(url: str) -> bool:
+    """Whether something listens there. After a crash another process may have the number that was recorded."""
+    parts = urlsplit(url)
+    try:
+        socket.create_connection((parts.hostname or "", parts.port or 0), timeout=2).close()
+    except ConnectionRefusedError:
+        return False
+    except OSError:
+        return True  # too busy to say so
+    return True
+
+
 def _recorded(home: Path) -> RunningService | None:
     try:
         return RunningService.model_validate_json((home / "serve.json").read_bytes())

@@ -492,9 +492,10 @@ class Citation(Frozen):
 
 
 class Refusal(Frozen):
-    """Why there is no answer, and the evidence that came nearest."""
+    """Why there is no answer, and the evidence that came nearest. `missing` are words that the corpus lacks."""
 
     reason: str
+    missing: tuple[str, ...] = ()
     nearest: tuple[Citation, ...] = ()
 
 
@@ -693,15 +694,43 @@ class SourceEntry(Frozen):
     error: str | None = None
 
 
+class Feedback(Frozen):
+    """What a reader thinks of an answer; `recipe` is the answer's."""
+
+    question: str
+    good: bool
+    recipe: str = ""
+
+
 class Gap(Frozen):
-    """A question that was refused: what the corpus does not answer. `times` counts how often it was asked."""
+    """A question that was refused, or whose answer a reader found bad. `times` counts how often."""
 
     question: str
     lang: Lang
     reason: str
-    asked_at: datetime  # the latest time, in UTC
+    origin: Literal["refused", "rated"] = "refused"
+    missing: tuple[str, ...] = ()  # words of it that the corpus does not mention
     nearest: tuple[Citation, ...] = ()
+    asked_at: datetime  # the latest time, in UTC
+    first_asked_at: datetime | None = None  # where it was asked more than once
     times: int = Field(default=1, ge=1)
+    closed_at: datetime | None = None  # since when the corpus answers it
+
+
+class GapGroup(Frozen):
+    """Gaps that ask for the same, in whatever words and language; most often asked first."""
+
+    gaps: tuple[Gap, ...] = Field(min_length=1)
+    times: int  # of all of them
+    missing: tuple[str, ...]
+    nearest: tuple[Citation, ...]
+    first_asked_at: datetime
+    asked_at: datetime
+
+    @property
+    def question(self) -> str:
+        """The one that stands for all."""
+        return self.gaps[0].question
 
 
 class Outcome(StrEnum):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from api import answers, results
+from api import answers, lacks, results
 from api.options import Json, Kinds, Langs, Since, Sources, Talks, Until, Versions
 from api.problems import OK, REFUSED
 from api.session import exit_with, filters_of, library_of, settings_of, tell
@@ -78,9 +79,41 @@ def ask(
         exit_with(REFUSED if answer.refused else OK)
 
 
-@commands.command(epilog="Example: `kb gaps`, to see what to write about next")
-def gaps(context: typer.Context, json: Json = False) -> None:
-    """List the questions that the library could not answer."""
+class Rating(StrEnum):
+    UP = "up"
+    DOWN = "down"
+
+
+@commands.command(epilog='Examples: `kb rate down`, for the answer before · `kb rate up "What is a block table?"`')
+def rate(
+    context: typer.Context,
+    rating: Annotated[Rating, typer.Argument(help="Whether the answer was good.", show_default=False)],
+    question: Annotated[
+        str | None, typer.Argument(help="The question; else the one that was asked last.", show_default=False)
+    ] = None,
+) -> None:
+    """Say whether an answer was good. A bad one counts as a gap."""
+    from kb.types import Feedback
+
+    feedback = Feedback(question=question or answers.last_question(settings_of(context).home), good=rating is Rating.UP)
     with library_of(context) as library:
-        found = library.gaps()
-    tell(found, results.show_gaps, json=json)
+        library.rate(feedback)
+
+
+@commands.command(
+    epilog="Examples: `kb gaps`, to see what to write about next · `kb gaps --recheck`, after adding sources"
+)
+def gaps(
+    context: typer.Context,
+    recheck: Annotated[
+        bool, typer.Option("--recheck", help="Ask the refused questions again, and close those that are answered.")
+    ] = False,
+    closed: Annotated[bool, typer.Option("--closed", help="List those that were closed.")] = False,
+    json: Json = False,
+) -> None:
+    """List what the library lacks: questions that it refused or answered badly, in groups that ask for the same."""
+    with library_of(context) as library:
+        if recheck:
+            lacks.show_closed(library.recheck_gaps())
+        found = library.gaps(closed=closed)
+    tell(found, lacks.show_gaps, json=json)

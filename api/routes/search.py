@@ -12,7 +12,7 @@ from api import stream
 from api.base import MarkedHit
 from api.dependencies import Library, Reader, Work
 from api.messages import AskRequest, Facets, SearchParameters
-from kb.types import Answer, Gap, Query
+from kb.types import Answer, Query
 
 router = APIRouter(prefix="/v1", tags=["search"], dependencies=[Reader])
 
@@ -62,9 +62,3 @@ async def ask(
 async def facets(library: Library, work: Work) -> Facets:
     """The values that filters can take."""
     return await work.run(library.facets)
-
-
-@router.get("/gaps", operation_id="listGaps")
-async def gaps(library: Library, work: Work) -> list[Gap]:
-    """Questions that were refused."""
-    return await work.run(library.gaps)

@@ -172,9 +172,27 @@ function drawAnswer(answer) {
       answer.dropped?.length ? say("dropped", answer.dropped.length) : ""];
     box.append(el("p", { class: "dim", text: remarks.filter(Boolean).join(" · ") }));
   }
+  if (answer.mode && !answer.refused) box.append(rating(answer));
   const list = el("ol", { class: "results" }, ...citations.map(citationCard));
   $("answer").replaceChildren(box, ...(citations.length ? [el("h2", { class: "section", text: say(answer.refused ? "nearest" : "citations") }), list] : []));
   $("status").textContent = answer.refused || !answer.mode ? "" : say("answered", citations.length);
+}
+
+// Two thumbs; the one that was pressed stays pressed, and a bad rating files the question as a gap.
+function rating(answer) {
+  const told = el("span", { class: "dim", role: "status" });
+  const thumb = (good, sign) => el("button", {
+    type: "button", class: "quiet thumb", text: sign, title: say(good ? "good" : "bad"), "aria-label": say(good ? "good" : "bad"), "aria-pressed": "false",
+    onclick: async (event) => {
+      const pressed = event.currentTarget;
+      try {
+        await call("/v1/feedback", { question: answer.asked_as || answer.question, good, recipe: answer.recipe });
+        for (const one of pressed.parentElement.querySelectorAll(".thumb")) one.setAttribute("aria-pressed", String(one === pressed));
+        told.textContent = say("thanks");
+      } catch { told.textContent = say("failed"); }
+    },
+  });
+  return el("p", { class: "rating" }, thumb(true, "👍"), thumb(false, "👎"), told);
 }
 
 // Paragraphs whose markers [n] become buttons that show the quote; a number without a citation stays text.

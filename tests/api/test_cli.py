@@ -398,3 +398,17 @@ def test_a_narrow_encoding_shows_what_it_can() -> None:
         check=True,
     )
     assert run.stdout == b"?? 16\n"
+
+
+def test_what_is_lacking_is_listed_rated_and_rechecked(kb: Kb, notes: Path) -> None:
+    kb("add", str(notes))
+    assert "nothing was asked" in kb("rate", "down").err
+    kb("ask", "What does --block-size set?")
+    assert kb("rate", "down").code == 0
+    told = kb("gaps").out
+    assert "What does --block-size set?" in told
+    assert "found badly answered" in told
+    assert json.loads(kb("gaps", "--json").out)[0]["gaps"][0]["origin"] == "rated"
+    assert "0 closed" in kb("gaps", "--recheck").err
+    assert kb("rate", "up", "What does --block-size set?").code == 0
+    assert "No gaps" in kb("gaps").err

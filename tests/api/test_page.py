@@ -121,6 +121,13 @@ class TestPage:
         page.locator(".marker").first.click()
         expect(page.locator("#citation-1 .open")).to_be_focused()
 
+    def test_an_answer_can_be_rated(self, page: Page) -> None:
+        page.get_by_role("searchbox").fill("What does --block-size set?")
+        page.keyboard.press("Control+Enter")
+        page.get_by_role("button", name="Bad answer").click()
+        expect(page.get_by_text("Thank you")).to_be_visible()
+        expect(page.get_by_role("button", name="Bad answer")).to_have_attribute("aria-pressed", "true")
+
     def test_a_refusal_shows_why(self, page: Page) -> None:
         page.get_by_role("searchbox").fill("Who won the football match yesterday?")
         page.keyboard.press("Control+Enter")

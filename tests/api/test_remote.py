@@ -21,7 +21,7 @@ from api.stream import answer_events, json_lines
 from index.serving import record_service
 from kb.errors import BadRequest, LibraryBusy, NotFound
 from kb.settings import Settings
-from kb.types import Filters, Progress, Query
+from kb.types import Feedback, Filters, Progress, Query
 from tests.api.conftest import open_fake, write_notes
 from tests.ingest.recordings import write_recording
 
@@ -68,6 +68,10 @@ def test_every_method_goes_through(remote: KnowledgeBase, served: tuple[Path, ob
     assert remote.ask("What does --block-size set?", Filters(langs=("en",))).citations
     assert remote.ask("午饭吃了什么菜？").refused
     assert remote.gaps()[0].question == "午饭吃了什么菜？"
+    remote.rate(Feedback(question="What does --block-size set?", good=False))
+    assert {gap.origin for group in remote.gaps() for gap in group.gaps} == {"refused", "rated"}
+    assert remote.recheck_gaps() == []
+    assert remote.gaps(closed=True) == []
     assert remote.show("paging.md").segments
     assert remote.show(str(served[0] / "notes" / "paging.md")).source.title == "Paged attention"
     assert remote.talks() == []

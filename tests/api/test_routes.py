@@ -45,7 +45,7 @@ def test_ask_answers_with_citations_or_refuses(client: TestClient, filled: Servi
     refused = Answer.model_validate(client.post("/v1/ask", json={"question": "午饭吃了什么菜？"}).json())
     assert refused.refused
     assert [gap.question for gap in filled.gaps()] == ["午饭吃了什么菜？"]
-    assert client.get("/v1/gaps").json()[0]["question"] == "午饭吃了什么菜？"
+    assert client.get("/v1/gaps").json()[0]["gaps"][0]["question"] == "午饭吃了什么菜？"
     assert filled.gaps()[0].nearest == filled.ask("午饭吃了什么菜？").refused.nearest  # type: ignore[union-attr]
 
 
