@@ -15,11 +15,11 @@ import structlog
 
 from generate.background import BackgroundLoop
 from generate.failures import explain, is_transient, pause, unknown_option
-from generate.llm import BrokenOff, Message, Meter, Schema
+from generate.llm import Message, Meter, Schema
 from generate.tally import Tally
 from generate.thinking import Thoughtless, after_thoughts
 from generate.tokens import ServerTokenizer
-from kb.errors import GenerationFailed, Truncated
+from kb.errors import BrokenOff, GenerationFailed, Truncated
 from kb.settings import LLMSettings
 
 if TYPE_CHECKING:
@@ -120,6 +120,9 @@ class ChatModel:
             pieces.put(None)
         except TimeoutError:
             pieces.put(self._failure("no answer in time", "Raise KB_LLM_TIMEOUT, or use a faster model"))
+        except asyncio.CancelledError:
+            pieces.put(self._failure("the model was let go of while it wrote", "Ask again"))
+            raise
         except Exception as error:  # noqa: BLE001 - it is raised again in the thread that waits for the reply
             pieces.put(error)
 
@@ -180,10 +183,11 @@ class ChatModel:
             retry=tenacity.retry_if_exception(is_transient),
             reraise=True,
         )
+        sent = set(self._options)  # another call may find meanwhile that one of them is not known
         try:
-            return await retrying(self._first, message, schema)
+            return await retrying(self._first, message, schema, sent)
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            if (unknown := unknown_option(error, self._options)) is None:
+            if (unknown := unknown_option(error, sent)) is None:
                 raise self._failure(*explain(error)) from error
             self._options.discard(unknown)
             return await self._open(message, schema)
@@ -195,14 +199,14 @@ class ChatModel:
                 "Check that KB_LLM_BASE_URL names an OpenAI-compatible server and ends in /v1",
             ) from error
 
-    async def _first(self, message: Message, schema: Schema | None) -> tuple[Any, Any]:
+    async def _first(self, message: Message, schema: Schema | None, sent: set[str]) -> tuple[Any, Any]:
         from llama_index.core.llms import ChatMessage, MessageRole
 
         options: dict[str, object] = {}
-        if schema is not None and "schema" in self._options:
+        if schema is not None and "schema" in sent:
             json_schema = {"name": "reply", "schema": schema, "strict": True}
             options["response_format"] = {"type": "json_schema", "json_schema": json_schema}
-        if "usage" in self._options:
+        if "usage" in sent:
             options["stream_options"] = {"include_usage": True}
         messages = [
             ChatMessage(role=MessageRole.SYSTEM, content=message.system),

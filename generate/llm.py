@@ -9,17 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from kb.errors import GenerationFailed
 from kb.types import Usage
 
 Schema = Mapping[str, object]
 
 _WIDE = 1.6  # tokens of a character beyond ASCII: cl100k takes 1.3 to 1.5 for Chinese, newer vocabularies less
 _NARROW = 0.4  # tokens of an ASCII character: identifiers and tables break into more pieces than prose
-
-
-class BrokenOff(GenerationFailed):
-    """The reply ended in its middle. What had come until then stands."""
 
 
 class Abandoned(Exception):

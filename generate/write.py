@@ -8,12 +8,12 @@ from contextlib import closing
 from generate import prompts
 from generate.cite import Statement
 from generate.fence import LANGUAGES, defanged, nonce, one_line
-from generate.llm import BrokenOff, LanguageModel, Message, Meter
+from generate.llm import LanguageModel, Message, Meter
 from generate.passages import Passage, mint
 from generate.question import Question, content_terms
 from generate.reply import ClaimStream, Drafted, parse, schema
 from generate.verify import Checked, check, dangling, parted
-from kb.errors import GenerationFailed, Truncated
+from kb.errors import BrokenOff, GenerationFailed, Truncated
 from kb.text import folded
 from kb.types import Dropped, Hit, Severity
 

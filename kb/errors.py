@@ -12,7 +12,8 @@ KBError
 ├── Unauthorized        the caller did not show the right key
 ├── MissingDependency   model weights or a program that is not installed
 ├── GenerationFailed    the language model did not give what was asked
-│   └── Truncated       … because its answer was cut at the length limit
+│   ├── Truncated       … because its answer was cut at the length limit
+│   └── BrokenOff       … because the connection broke while it wrote
 └── UnsafeSettings      a combination of settings that must not be served
 """
 
@@ -93,6 +94,10 @@ class GenerationFailed(KBError):
 
 class Truncated(GenerationFailed):
     pass
+
+
+class BrokenOff(GenerationFailed):
+    """The reply ended in its middle. What had come until then stands."""
 
 
 class UnsafeSettings(KBError):

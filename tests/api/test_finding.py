@@ -26,11 +26,11 @@ def test_fitted_weights_are_kept_for_the_library_and_used_at_once(
     filled: Service, models: Models, settings: Settings
 ) -> None:
     assert models.weights == default_weights(models.embedders)
-    fitted = filled.fit([ASKED])
+    fitted = filled.fit([ASKED]).weights
     assert (settings.home / "fusion.json").is_file()
     assert models.weights == fitted.weights
     assert filled.search(Query(text=ASKED.question))[0].source.title == "Paged attention"
-    assert filled.fit([ASKED]).before_unseen == fitted.unseen
+    assert filled.fit([ASKED]).weights.before_unseen == fitted.unseen
 
 
 def test_nothing_is_fitted_by_questions_without_answers(filled: Service, settings: Settings) -> None:

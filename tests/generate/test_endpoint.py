@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from typing import SupportsIndex
 
 import httpx
 import openai
@@ -16,8 +17,8 @@ from pydantic import SecretStr
 
 from generate.endpoint import ChatModel, connect
 from generate.failures import pause
-from generate.llm import Abandoned, BrokenOff, Message, Meter, safe_count
-from kb.errors import GenerationFailed, Truncated
+from generate.llm import Abandoned, Message, Meter, safe_count
+from kb.errors import BrokenOff, GenerationFailed, Truncated
 from kb.settings import LLMSettings
 from tests.generate.openai_server import Reply, Script, serving
 
@@ -114,6 +115,17 @@ def test_a_server_that_knows_no_schema_is_asked_without_one_from_then_on() -> No
     assert ["response_format" in request for request in script.requests] == [True, False, False]
 
 
+def test_a_server_that_another_call_learned_to_know_no_schema_is_asked_again_without_one() -> None:
+    class Meanwhile(list[Reply]):
+        def pop(self, at: SupportsIndex = -1) -> Reply:
+            chat._options.discard("schema")
+            return super().pop(at)
+
+    with asking() as (script, chat):
+        script.replies = Meanwhile([Reply("response_format is unknown", status=400), Reply("a")])
+        assert chat.complete(ASK, schema=SCHEMA) == "a"
+
+
 def test_a_server_that_knows_no_usage_is_asked_without_it_and_counted_safely() -> None:
     meter = Meter()
     with asking(Reply("unknown field: stream_options", status=422), Reply("字" * 10)) as (script, chat):
@@ -169,6 +181,15 @@ def test_p40_a_request_whose_server_is_silent_ends_when_nobody_waits() -> None:
         with pytest.raises(Abandoned):
             next(stream)
         assert script.gone.wait(5)
+
+
+def test_p40_a_reply_ends_when_the_model_is_let_go_of() -> None:
+    with asking(Reply("word", stalled=True)) as (_, chat):
+        stream = chat.stream(ASK, meter=Meter(lambda: False))
+        assert next(stream) == "word"
+        chat.close()
+        with pytest.raises(GenerationFailed, match="let go of"):
+            next(stream)
 
 
 def test_two_callers_do_not_wait_for_each_other() -> None:
