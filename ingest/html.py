@@ -75,7 +75,7 @@ def _text(path: Path) -> str:
     data = path.read_bytes()
     try:
         return canonical(data.decode("gb18030" if encoding in ("gb2312", "gbk") else encoding))
-    except UnicodeDecodeError:
+    except (UnicodeError, LookupError):  # what Python calls an encoding may be no text: rot13, zip
         return decode(data, where=str(path))
 
 
