@@ -94,14 +94,14 @@ class Corrections:
             NotFound: if no wording there has such an id.
         """
         known = {each.id: each for each in self._known(source)}
-        for name in ids:
-            wording = known.get(name.casefold())
-            if wording is None:
-                raise NotFound(
-                    f"there is no correction {name}",
-                    where=source.source.title if source else "",
-                    remedy="`kb show --corrections SOURCE` and `kb corrections list` list them",
-                )
+        unknown = [name for name in ids if name.casefold() not in known]
+        if unknown:  # nothing is decided then: half of it would hold for what comes later alone
+            raise NotFound(
+                f"there is no correction {unknown[0]}",
+                where=source.source.title if source else "",
+                remedy="`kb show --corrections SOURCE` and `kb corrections list` list them",
+            )
+        for wording in (known[name.casefold()] for name in ids):
             self._catalog.decide(_decision(wording.heard, wording.corrected, source, accepted=accepted))
             if source is None:
                 self._override(wording.id, accepted=accepted)

@@ -208,10 +208,8 @@ class ChatModel:
             options["response_format"] = {"type": "json_schema", "json_schema": json_schema}
         if "usage" in sent:
             options["stream_options"] = {"include_usage": True}
-        messages = [
-            ChatMessage(role=MessageRole.SYSTEM, content=message.system),
-            ChatMessage(role=MessageRole.USER, content=message.user),
-        ]
+        said = ((MessageRole.SYSTEM, message.system), (MessageRole.USER, message.user))
+        messages = [ChatMessage(role=role, content=text) for role, text in said]
         responses = await self._llm.astream_chat(messages, **options)
         return await anext(responses), responses
 

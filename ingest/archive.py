@@ -19,6 +19,8 @@ _INFLATED = 512 * 2**20  # bytes of XML in a deck; a thousand dense slides stay 
 _INFLATED_MEDIA = 8 * 2**30  # bytes of all parts
 _PICTURE = 256 * 2**20  # bytes; a larger part is a film, and no rendering needs it
 _RATIO = 200  # of a part above a mebibyte; XML of real decks shrinks 10 to 50 times
+# Pillow hands some others, such as EPS, to programs of the system.
+_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "DIB", "TIFF", "WEBP", "JPEG2000", "ICO", "PCX", "TGA")
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 RAISED_BY_ZIPFILE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
 PRESENTATION = "ppt/presentation.xml"
@@ -75,9 +77,13 @@ def open_picture(path: Path, part: str) -> Image | None:
     from PIL import Image
 
     try:
-        with zipfile.ZipFile(path) as archive, Image.open(BytesIO(picture_bytes(archive, part))) as picture:
+        with zipfile.ZipFile(path) as archive:
+            content = BytesIO(picture_bytes(archive, part))
+        with Image.open(content, formats=_FORMATS) as picture:
             picture.load()
-            return picture.copy()
+            # Of 16 bits a pixel, Pillow can neither scale them nor show them: it cuts off what is above 255.
+            deep = picture.mode.startswith("I")
+            return picture.convert("I").point(lambda value: value * (1 / 256)).convert("L") if deep else picture.copy()
     except (zipfile.BadZipFile, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None
 

@@ -122,13 +122,19 @@ class _Wordings:
     def find(self, raw: str) -> Iterator[_Place]:
         for match in self._pattern.finditer(raw) if self._pattern else ():
             wording = self._by_key.get(_key(match[0]))
-            if wording is not None and match[0] != wording.corrected:
+            if wording is not None and match[0] != wording.corrected and not _stands(wording.corrected, match):
                 yield _Place(match.start(), match.end(), wording)
 
 
 @cache
 def _known_mishearings() -> _Wordings:
     return _Wordings(_Wording(heard, name, "glossary") for heard, name in load_glossary().mishearings())
+
+
+def _stands(corrected: str, match: re.Match[str]) -> bool:
+    """Whether what was heard is a part of what was meant, all of which stands there: `KV` in `the KV cache`."""
+    start = match.start() - corrected.lower().find(match[0].lower())
+    return 0 <= start <= match.start() and match.string[start : start + len(corrected)].lower() == corrected.lower()
 
 
 def _pattern(heard: str) -> str:

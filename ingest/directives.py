@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from ingest.decode import read_text
-from ingest.includes import Expanded, locate
+from ingest.includes import MOST_LINES, Expanded, locate
 from kb.errors import KBError
 
 _DIRECTIVE = re.compile(
@@ -60,11 +61,11 @@ def _chosen(
     if path is None:
         return None
     try:
-        lines = read_text(path).split("\n")
-        return path, _selected(lines, options)
+        lines = _selected(read_text(path).split("\n"), options)
     except (KBError, OSError, ValueError) as error:
         into.miss(target, number, f"it cannot be read: {error}")
         return None
+    return (path, lines) if into.has_room(target, number, len(lines)) else None
 
 
 def _selected(lines: list[str], options: Mapping[str, str]) -> list[str]:
@@ -76,7 +77,8 @@ def _selected(lines: list[str], options: Mapping[str, str]) -> list[str]:
     if "lines" in options:
         ranges = [part.partition("-") for part in options["lines"].split(",") if part.strip()]
         spans = [(int(first or 1), int(last or len(lines)) if dash else int(first)) for first, dash, last in ranges]
-        return [line for first, last in spans for line in lines[first - 1 : last]]
+        # The same lines can be asked for any number of times: one more than may be included is enough to tell.
+        return list(islice((line for first, last in spans for line in lines[first - 1 : last]), MOST_LINES + 1))
     start, end = int(options.get("start-line") or 0), options.get("end-line")
     lines = lines[start : int(end) if end else None]
     if after := options.get("start-after"):

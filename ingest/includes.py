@@ -21,7 +21,7 @@ from kb.types import Dropped
 
 _ROOT_FILES = ("mkdocs.yml", "mkdocs.yaml", "zensical.toml", "conf.py", "docusaurus.config.js", "docusaurus.config.ts")
 _MOST_DEEP = 6  # includes inside includes
-_MOST_LINES = 20_000  # a note with all that it includes
+MOST_LINES = 20_000  # a note with all that it includes
 _MOST_FILES = 500
 _SNIPPET = re.compile(r"(?P<indent>[ \t]*)-+8<-+[ \t]+[\"'](?P<target>[^\"']+)[\"'][ \t]*$")
 _SNIPPETS = re.compile(r"[ \t]*-+8<-+[ \t]*$")  # opens and closes a list of them
@@ -29,7 +29,7 @@ _TEMPLATE = re.compile(r"(?P<indent>[ \t]*)\{%-?\s*include(?:-markdown)?\s+[\"']
 _IMPORT = re.compile(r"import\s+(?P<name>[A-Z]\w*)\s+from\s+[\"'](?P<target>[^\"']+\.mdx?)[\"'];?\s*$")
 _ELEMENT = re.compile(r"(?P<indent>[ \t]*)<(?P<name>[A-Z]\w*)\s*/>\s*$")
 _MARK = re.compile(r"-8<-+[ \t]+\[ *(?P<edge>start|end) *: *(?P<name>[\w.-]+) *\]")
-_CHOICE = re.compile(r"(?P<file>.+?)(?::(?P<first>\d*)(?::(?P<last>\d*))?|:(?P<section>[A-Za-z_][\w.-]*))?$")
+_CHOICE = re.compile(r"(?P<file>.+?)(?::(?P<first>\d{0,9})(?::(?P<last>\d{0,9}))?|:(?P<section>[A-Za-z_][\w.-]*))?$")
 # One of these stands in every note that includes.
 MARKERS = re.compile(rb"8<|\{%-?\s*include|import\s[^\n]*\.mdx?[\"']")
 
@@ -48,6 +48,16 @@ class Expanded:
     def add(self, line: str, number: int) -> None:
         self.lines.append(line)
         self.numbers.append(number)
+
+    def has_room(self, target: str, number: int, lines: int) -> bool:
+        """Whether another file, of so many lines, may be included; the first one that may not is told."""
+        if self.files >= _MOST_FILES or len(self.lines) + lines > MOST_LINES:
+            self.is_full = True
+            reason = f"more than {_MOST_FILES} files or {MOST_LINES:,} lines: no more is included"
+            self.miss(target, number, reason)
+            return False
+        self.files += 1
+        return True
 
     def miss(self, target: str, number: int, reason: str) -> None:
         what = f"included file {printable(target)!r}"
@@ -106,8 +116,6 @@ class Found(NamedTuple):
 
 
 def _read(include: Include, number: int, chain: tuple[Path, ...], into: Expanded) -> Found | None:
-    if into.is_full:
-        return None
     choice = _CHOICE.fullmatch(include.target)
     assert choice is not None
     path = locate(choice["file"], number, chain, into)
@@ -124,11 +132,7 @@ def _read(include: Include, number: int, chain: tuple[Path, ...], into: Expanded
     if chosen is None:
         into.miss(include.target, number, f"it has no section {choice['section']}")
         return None
-    into.files += 1
-    if into.files > _MOST_FILES or len(into.lines) + len(chosen) > _MOST_LINES:
-        into.is_full = True
-        reason = f"more than {_MOST_FILES} files or {_MOST_LINES:,} lines: no more is included"
-        into.miss(include.target, number, reason)
+    if not into.has_room(include.target, number, len(chosen)):
         return None
     while chosen and not chosen[-1].strip():
         chosen.pop()
@@ -154,12 +158,14 @@ def _is_mark(line: str, section: str) -> re.Match[str] | None:
 
 
 def locate(target: str, number: int, chain: tuple[Path, ...], into: Expanded) -> Path | None:
-    """The file that a note includes, if it may; else the reason is told in `into`.
+    """The file that a note includes, if it may; else the reason is told in `into`, once where it is full.
 
     Args:
         target: as the note names it, relative to itself or to a folder above it inside its documentation.
         chain: the note and the files through which it got here.
     """
+    if into.is_full:
+        return None
     path = None
     if "://" in target:
         reason = "nothing is fetched from the network"

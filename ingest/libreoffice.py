@@ -12,6 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from kb.errors import MissingDependency, UnreadableSource
@@ -63,14 +64,16 @@ def convert(deck: Path, target: str, *, seconds: float, on_wait: Callable[[], No
     command = [installed, f"-env:UserInstallation={profile.as_uri()}", "--headless", "--norestore", "--nolockcheck"]
     command += ["--convert-to", target, "--outdir", str(deck.parent), str(deck)]
     output = _run(command, deck.parent, seconds, on_wait)
+    if output is None:  # what it has written by then may be cut off
+        raise UnreadableSource(f"LibreOffice took longer than {seconds:.0f} s", remedy=HOW)
     converted = deck.with_suffix("." + target.partition(":")[0])
     if not converted.is_file():
         raise UnreadableSource(f"LibreOffice could not open the deck ({output})", remedy=HOW)
     return converted
 
 
-def _run(command: list[str], folder: Path, seconds: float, on_wait: Callable[[], None]) -> str:
-    """What the program said. It starts children, so its whole session is ended when it is not waited for."""
+def _run(command: list[str], folder: Path, seconds: float, on_wait: Callable[[], None]) -> str | None:
+    """What the program said; None if it took too long. It starts children, so its whole session is ended then."""
     surroundings = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     surroundings |= {"HOME": str(folder), "http_proxy": _NOWHERE, "https_proxy": _NOWHERE}
     with subprocess.Popen(
@@ -81,7 +84,7 @@ def _run(command: list[str], folder: Path, seconds: float, on_wait: Callable[[],
         start_new_session=True,
         env=surroundings,
     ) as process:
-        deadline = time.monotonic() + seconds
+        deadline, ended = time.monotonic() + seconds, False
         try:
             while time.monotonic() < deadline:
                 try:
@@ -89,8 +92,10 @@ def _run(command: list[str], folder: Path, seconds: float, on_wait: Callable[[],
                 except subprocess.TimeoutExpired:
                     on_wait()
                 else:
+                    ended = True
                     return output.decode(errors="replace").strip()[-200:] or f"exit code {process.returncode}"
-            return f"it took longer than {seconds:.0f} s"
+            return None
         finally:
-            if process.poll() is None:  # Ctrl-C, too: it does not reach a session of its own
-                os.killpg(process.pid, signal.SIGKILL)
+            if not ended:  # Ctrl-C, too: it does not reach a session of its own
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)

@@ -40,8 +40,7 @@ def captions_of(recording: Path) -> Path | None:
     beside = [
         path
         for path in files[Kind.CAPTIONS]
-        if talk_of(path) == talk
-        and (recording.stem in (path.stem, _TAG.sub("", path.stem)) or (by_talk and path.suffix.lower() != ".json"))
+        if (_is_named(recording, path) or (by_talk and path.suffix.lower() != ".json")) and talk_of(path) == talk
     ]
     if talk and talk.lang != "und":
         beside = [path for path in beside if _lang(path) in (talk.lang, "und")]
@@ -58,7 +57,13 @@ def recording_of(captions: Path) -> Path | None:
     """
     if KINDS.get(captions.suffix.lower()) is not Kind.CAPTIONS:
         return None
-    return next((path for path in _files(captions.parent)[Kind.RECORDING] if captions_of(path) == captions), None)
+    recordings = _files(captions.parent)[Kind.RECORDING]
+    likely = [path for path in recordings if len(recordings) == 1 or _is_named(path, captions)]
+    return next((path for path in likely if captions_of(path) == captions), None)
+
+
+def _is_named(recording: Path, captions: Path) -> bool:
+    return recording.stem in (captions.stem, _TAG.sub("", captions.stem))
 
 
 def known(captions: Parsed) -> tuple[Time, ...]:

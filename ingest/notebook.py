@@ -23,6 +23,7 @@ from kb.types import Dropped, Mark, Role
 _COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _TEXTS = ("text/markdown", "text/plain", "text/latex")  # forms of an output that are text, the richest first
 _REPR = re.compile(r"<[^<>\n]+>")  # what an object prints that is nothing but a picture
+_DEEPEST = 6  # level of a heading
 _REMEDY = "Open it in Jupyter and save it again"
 
 Line = tuple[str, int]  # and the line of the file that it stands on, counted from 1
@@ -114,7 +115,7 @@ class _Walk:
 
     def _markdown(self, lines: Sequence[Line], level: object) -> None:
         if isinstance(level, int) and lines:
-            lines = [("#" * level + " " + lines[0][0], lines[0][1]), *lines[1:]]
+            lines = [("#" * min(level, _DEEPEST) + " " + lines[0][0], lines[0][1]), *lines[1:]]
         numbers = [number for _, number in lines]
         parsed = markdown.read_lines([line for line, _ in lines], numbers, self.where, outline=self._place)
         self.blocks += parsed.blocks

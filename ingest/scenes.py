@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 128, 72  # of a picture
 _SPARSE = 15.0  # seconds between key frames, beyond which the frames between them are decoded, too
 _STEP = 2.0  # seconds between frames that are looked at, then
+_NEXT = 0.5  # seconds between key frames that are looked at: some cameras and editors make every frame one
 _CHANGED, _SOME = 10, 0.004  # grey levels by which this share of a picture must differ: a line of text does
 
 Pictures = NDArray[np.uint8]
@@ -66,13 +67,14 @@ def _frames(path: Path, *, key_frames: bool) -> Iterator[tuple[int, Pictures]]:
     """Milliseconds and pictures."""
     from av.error import FFmpegError
 
+    step = _NEXT if key_frames else _STEP
     with opened(path) as container:
         stream = _moving(container)
         if stream is None:
             return
         stream.codec_context.skip_frame = "NONKEY" if key_frames else "NONREF"
         origin = (container.start_time or 0) / 1e6
-        last = -_STEP
+        last = -step
         for packet in container.demux(stream):
             try:
                 frames = packet.decode()
@@ -80,7 +82,7 @@ def _frames(path: Path, *, key_frames: bool) -> Iterator[tuple[int, Pictures]]:
                 continue  # a broken stretch of picture; the sound tells of what is broken there
             for frame in frames:
                 time = float(frame.time or 0.0) - origin
-                if key_frames or time >= last + _STEP:
+                if time >= last + step:
                     last = time
                     grey = frame.reformat(width=WIDTH, height=HEIGHT, format="gray", interpolation="AREA")
                     yield max(0, round(last * 1000)), np.asarray(grey.to_ndarray(), dtype=np.uint8)

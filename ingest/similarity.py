@@ -57,7 +57,8 @@ def by_words(speech: Sequence[str], slides: Sequence[SlideText], terms: Terms) -
     for row, tokens in zip(odds, said, strict=True):
         for token in tokens.keys() & votes.keys():
             row += votes[token]
-    level = np.log(np.exp(odds).mean(axis=1, keepdims=True))
+    top = odds.max(axis=1, keepdims=True)  # taken out first: what a long passage shares is too much for exp
+    level = top + np.log(np.exp(odds - top).mean(axis=1, keepdims=True))
     likely: Matrix = np.clip(odds - level, -_STRONGEST, _STRONGEST) + np.minimum(level, _ANY)
     return likely
 

@@ -18,7 +18,7 @@ async def list_talks(library: Library, work: Work) -> list[Talk]:
     return await work.run(library.talks)
 
 
-@router.get("/talks/{name}/transcript", operation_id="getTranscript")
+@router.get("/talks/{name:path}/transcript", operation_id="getTranscript")
 async def get_transcript(
     library: Library, work: Work, name: str, parameters: Annotated[ChapterParameters, Query()]
 ) -> Transcript:
@@ -26,7 +26,7 @@ async def get_transcript(
     return await work.run(lambda: library.transcript(name, **parameters.length))
 
 
-@router.get("/talks/{name}/chapters", operation_id="listChapters")
+@router.get("/talks/{name:path}/chapters", operation_id="listChapters")
 async def list_chapters(
     library: Library, work: Work, name: str, parameters: Annotated[ChapterParameters, Query()]
 ) -> list[Chapter]:

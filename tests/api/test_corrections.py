@@ -150,3 +150,9 @@ def test_on_the_command_line(
     kb("corrections", "add", "resources", "tokens")
     assert "heard as: Each block holds sixteen resources." in kb("show", "one.wav")
     assert kb("corrections", "list").count("\n") == 3
+
+
+def test_judging_decides_nothing_where_one_of_the_corrections_is_unknown(service: Service) -> None:
+    with pytest.raises(NotFound, match="no correction 12345678"):
+        service.judge([named(service, "KV cash").id, "12345678"], "one.wav", accepted=False)
+    assert service.corrections() == []

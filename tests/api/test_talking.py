@@ -156,3 +156,13 @@ def test_over_http(service: Service, tmp_path: Path) -> None:
     assert transcript["lines"][0]["screen"]["page"] == 1
     assert (wrong.status_code, image.headers["content-type"]) == (400, "image/webp")
     assert json.dumps(transcript)
+
+
+def test_a_talk_whose_title_has_a_slash_is_found_over_http(service: Service, tmp_path: Path) -> None:
+    folder = write_talk(tmp_path / "talk", deck=False)
+    (folder / "talk.yaml").write_text("title: A/B in practice\n", "utf-8")
+    list(service.add([folder]))
+    app = create_app(service, Keys(reader=None, owner="the-owner-token"))
+    with TestClient(app, base_url="http://127.0.0.1:8765", client=("127.0.0.1", 50000)) as client:
+        assert client.get("/v1/talks/A%2FB%20in%20practice/transcript").json()["talk"]["title"] == "A/B in practice"
+        assert client.get("/v1/talks/A%2FB%20in%20practice/chapters").status_code == 200

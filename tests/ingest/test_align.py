@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from index.sparse import terms
 from ingest.align import align
+from ingest.decks import SlideText
 from ingest.load import load
 from ingest.parsed import Reading
 from ingest.path import Signs, decode
 from ingest.scenes import Scenes, capture
+from ingest.similarity import by_words
 from kb.settings import IngestSettings, Settings
 from kb.types import Document, Kind, Page, Role, Shown, Time
 from tests.generate.talks import document
@@ -184,3 +186,12 @@ def test_a_way_is_never_ruled_out_by_its_numbers(steps: int, slides: int, seed: 
     assert len(way.slides) == steps
     assert all(-1 <= slide < slides for slide in way.slides)
     assert all(0 <= sure <= 1 for sure in way.confidence)
+
+
+def test_a_passage_that_reads_a_whole_slide_out_is_laid_to_it() -> None:
+    script = " ".join(f"word{number}" for number in range(400))
+    others = (" ".join(f"other{page}-{number}" for number in range(400)) for page in range(2, 60))
+    slides = [SlideText("deck", page, "", (text,)) for page, text in enumerate((script, *others), start=1)]
+    odds = by_words([script, "other2-1"], slides, str.split)
+    assert np.isfinite(odds).all()
+    assert odds.argmax(axis=1).tolist() == [0, 1]

@@ -161,3 +161,10 @@ def test_raw_text_and_changes_account_for_the_whole_text(parts: list[str]) -> No
     assert all(change.heard in raw for change in fixed.corrections)
     spans = [(place.start, place.end) for place in soundalikes(raw)]
     assert all(left[1] <= right[0] for left, right in pairwise(spans))
+
+
+def test_a_correction_that_holds_what_was_heard_leaves_what_is_right() -> None:
+    decision = Decision(heard="KV", corrected="KV cache", accepted=True)
+    assert texts(correct(document("The KV cache, the kv cache and the KV."), [decision])) == [
+        "The KV cache, the kv cache and the KV cache."
+    ]

@@ -187,3 +187,21 @@ def test_parts_of_included_text(docs: Path, options: str, text: str) -> None:
     parsed = read(docs, f"Text.\n\n.. include:: part.txt\n   {options}\n", "note.rst")
     last = parsed.blocks[-1].text
     assert last == text if text else (parsed.dropped and last.startswith(".. include::"))
+
+
+def test_many_inclusions_in_restructured_text_end(docs: Path) -> None:
+    for number in range(4):
+        (docs / f"{number}.rst").write_text(f"Text {number}\n\n" + f".. include:: {number + 1}.rst\n" * 30, "utf-8")
+    (docs / "4.rst").write_text("Last\n", "utf-8")
+    told = [
+        item.reason
+        for item in read(docs, ".. include:: 0.rst\n", "note.rst").dropped
+        if "no more is included" in item.reason
+    ]
+    assert len(told) == 1
+
+
+def test_lines_that_are_asked_for_again_and_again_end(docs: Path) -> None:
+    (docs / "long.py").write_text("x = 1\n" * 1000, "utf-8")
+    parsed = read(docs, f"Text\n\n.. literalinclude:: long.py\n   :lines: {'1-,' * 50_000}\n", "note.rst")
+    assert "no more is included" in parsed.dropped[0].reason

@@ -107,3 +107,12 @@ def test_captions_are_enough_where_nobody_is_heard(tmp_path: Path) -> None:
     touch(tmp_path, "talk.srt")
     parsed = read(path, Reading(Settings(), transcriber=FakeTranscriber(())))
     assert [block.text for block in parsed.blocks] == ["The KV cache, as written.", "Later."]
+
+
+def test_many_recordings_in_a_folder_are_told_apart_quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"{number}.{suffix}" for number in range(40) for suffix in ("mp4", "srt")]
+    touch(tmp_path, *names)
+    asked: list[Path] = []
+    monkeypatch.setattr("ingest.merging.talk_of", asked.append)
+    assert recording_of(tmp_path / "39.srt") == tmp_path / "39.mp4"
+    assert len(asked) <= 4

@@ -121,3 +121,8 @@ def test_cells_of_odd_shapes_stop_nothing() -> None:
         {"cell_type": "code", "source": None, "outputs": [3]},
     ]
     assert [block.text for block in read(json.dumps({"cells": cells}), "n").blocks] == ["raw"]
+
+
+def test_a_heading_is_no_deeper_than_headings_are() -> None:
+    cell = {"cell_type": "heading", "level": 10**7, "source": ["Paging"]}
+    assert [block.text for block in read(notebook(cell), "n.ipynb").blocks] == ["###### Paging"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -111,3 +113,16 @@ def test_whoever_stops_the_reading_stops_libreoffice(tmp_path: Path, monkeypatch
     assert time.monotonic() - started < 30
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_what_libreoffice_started_ends_with_it_and_what_is_cut_off_is_no_deck(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = f'for deck; do :; done; echo %PDF > "${{deck%.pptx}}.pdf"; sleep 60 & echo $! > "{tmp_path}/pid"'
+    fake_libreoffice(tmp_path, script)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    monkeypatch.setattr("ingest.libreoffice._POLL", 0.05)
+    with pytest.raises(UnreadableSource, match="took longer than"):
+        convert(write_deck(tmp_path / "deck.pptx", say("Text")), PDF, seconds=0.3, on_wait=lambda: None)
+    with suppress(ProcessLookupError):
+        assert select.select([os.pidfd_open(int((tmp_path / "pid").read_text()))], [], [], 10)[0]
