@@ -125,7 +125,8 @@ def test_long_lists_come_item_by_item_with_what_is_in_them(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("charset", "encoding"), [("gb2312", "gb18030"), ("big5", "big5"), ("utf-8", "utf-8"), ("nonsense", "utf-8"), ("rot13", "utf-8")]
+    ("charset", "encoding"),
+    [("gb2312", "gb18030"), ("big5", "big5"), ("utf-8", "utf-8"), ("nonsense", "utf-8"), ("rot13", "utf-8")],
 )
 def test_a_page_is_read_in_the_encoding_that_it_declares(tmp_path: Path, charset: str, encoding: str) -> None:
     page = f'<html><head><meta charset="{charset}"></head><body><p>分頁注意力 OK</p></body></html>'
