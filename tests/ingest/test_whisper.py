@@ -389,7 +389,7 @@ def test_speech_in_two_languages_with_silence_between(corpus: Path, tmp_path: Pa
     english = [segment for segment in document.segments if segment.lang == "en"]
     (mandarin,) = [segment for segment in document.segments if segment.lang == "zh"]
     assert english[0].text == "It was the first great sorrow of his life."
-    assert mandarin.text.startswith(("广州", "国州"))
+    assert mandarin.text.endswith("佛地产中间协会分析。")
     assert "协会分析" in mandarin.text  # Simplified
     begins = [(english[0], 2.0), (mandarin, 12 + lengths[0])]
     ends = [(english[-1], 2 + lengths[0]), (mandarin, 12 + sum(lengths))]
