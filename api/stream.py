@@ -130,6 +130,7 @@ async def _encoded(first: AnswerEvent | None, events: _ANSWERS) -> AsyncIterator
                 event = await waiting
             finally:
                 waiting.cancel()
+                await asyncio.wait({waiting})  # a generator cannot be closed while someone waits for its next item
 
 
 async def whole(request: Request, events: _ANSWERS) -> Answer | Response:

@@ -12,7 +12,7 @@ from generate.llm import LanguageModel, Message, Meter
 from generate.passages import Passage, mint
 from generate.question import Question, content_terms
 from generate.reply import ClaimStream, Drafted, parse, schema
-from generate.verify import Checked, check, dangling, parted
+from generate.verify import Checked, check, dangling, is_plain, parted
 from kb.errors import BrokenOff, GenerationFailed, Truncated
 from kb.text import folded
 from kb.types import Dropped, Hit, Severity
@@ -187,7 +187,13 @@ def _replaces(text: str, other: str) -> bool:
 
 def _dropped(one: Checked) -> Dropped:
     grave = [finding for finding in one.findings if finding.severity is not Severity.P3]
-    return Dropped(what=one.text, where=grave[0].rule, reason=" ".join(dict.fromkeys(f.hint for f in grave)))
+    hints = dict.fromkeys(_plain(finding.hint) for finding in grave)
+    return Dropped(what=_plain(one.text), where=grave[0].rule, reason=" ".join(hints))
+
+
+def _plain(text: str) -> str:
+    """What was left out is told, too, and no link or markup leaves by that way."""
+    return text if is_plain(text, "") else "text with a link or markup"
 
 
 def _mended(one: Checked) -> list[Dropped]:

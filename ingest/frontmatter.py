@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date as Date  # noqa: N812
 from types import MappingProxyType
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from ingest.unseen import line_numbers
 from kb.types import Dropped, Lang
@@ -51,7 +52,7 @@ class FrontMatter:
 
     @property
     def url(self) -> str | None:
-        return self.values.get("url")
+        return web_address(self.values.get("url", ""))
 
     @property
     def licence(self) -> str | None:
@@ -73,6 +74,15 @@ def calendar_date(text: str) -> Date | None:
         return Date(*map(int, found.groups()))
     except ValueError:
         return None
+
+
+def web_address(text: str) -> str | None:
+    """`text` if it names a page on the web: readers are sent there with a click."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return None
+    return text if parts.scheme in ("http", "https") and parts.netloc else None
 
 
 class _Form(NamedTuple):
@@ -118,7 +128,7 @@ def read(lines: Sequence[str], where: str) -> FrontMatter:
         lines=end + 1,
         values=values,
         prose=tuple((place.first, place.last) for place in places if place.key in _PROSE),
-        dropped=(*damage, *_unread_date(values, where), *_settings(places, where)),
+        dropped=(*damage, *_unread_date(values, where), *_unread_url(values, where), *_settings(places, where)),
     )
 
 
@@ -209,3 +219,10 @@ def _unread_date(values: Mapping[str, str], where: str) -> tuple[Dropped, ...]:
     if not date or calendar_date(date):
         return ()
     return (Dropped(what=f"date {date!r}", where=f"{where}, front matter", reason="it is not written as 2026-03-01"),)
+
+
+def _unread_url(values: Mapping[str, str], where: str) -> tuple[Dropped, ...]:
+    url = values.get("url", "")
+    if not url or web_address(url):
+        return ()
+    return (Dropped(what=f"url {url!r}", where=f"{where}, front matter", reason="it does not begin with https://"),)

@@ -10,10 +10,9 @@ import codecs
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from ingest.decode import decode, read_text
-from ingest.frontmatter import calendar_date, language
+from ingest.frontmatter import calendar_date, language, web_address
 from ingest.html_blocks import Walk
 from ingest.html_unseen import is_unseen
 from ingest.parsed import Parsed
@@ -135,8 +134,4 @@ def _meta(page: HtmlElement, *names: str) -> str:
 def _address(page: HtmlElement) -> str | None:
     links = [link.get("href", "") for link in page.iter("link") if link.get("rel") == "canonical"]
     address = next(iter(links), "") or _meta(page, "og:url")
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return None
-    return address if parts.scheme in ("http", "https") and parts.netloc else None
+    return web_address(address)

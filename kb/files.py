@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -11,19 +11,18 @@ from urllib.parse import unquote, urlsplit
 def write_whole(path: Path, content: str | bytes, *, mode: int = 0o644) -> None:
     """Write a file so that whoever reads it finds the old content or the new, even if this process is killed.
 
-    Text is written as UTF-8. The folder must exist.
+    Text is written as UTF-8. The folder must exist. `mode` is what the process's umask may take rights away from.
 
     Raises:
         OSError: if it cannot be written; what was there stays.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    beside = path.parent / f".{path.name[:40]}.{secrets.token_hex(8)}"
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
             stream.write(content.encode() if isinstance(content, str) else content)
-        Path(name).chmod(mode)
-        Path(name).replace(path)
+        beside.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, Iterator
 from contextlib import contextmanager
 
 import httpx
@@ -22,11 +23,11 @@ from api.app import create_app
 from api.auth import Keys
 from api.models import Models
 from api.service import Service
-from api.stream import MEDIA_TYPE, decode, encode
+from api.stream import MEDIA_TYPE, decode, encode, streamed
 from generate.cite import MARKER
 from generate.llm import Meter
 from index.client import QdrantStore
-from kb.errors import GenerationFailed
+from kb.errors import GenerationFailed, KBError
 from kb.settings import Settings
 from kb.types import Answer, AnswerEvent, Claim, SentenceEvent
 from tests.fakes import FakeEmbedder, FakeTranscriber, Scripted, ScriptedModel
@@ -217,3 +218,32 @@ def test_p40_a_caller_that_hangs_up_before_the_whole_answer_ends_the_writing(set
             caller.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
             assert model.begun.wait(10)
         assert model.left.wait(10)
+
+
+def test_p40_a_reader_that_leaves_while_nothing_comes_leaves_no_error_behind() -> None:
+    left = threading.Event()
+
+    async def events() -> AsyncGenerator[AnswerEvent | KBError, None]:
+        try:
+            yield sentence("One.")
+            await asyncio.Event().wait()
+        finally:
+            left.set()
+
+    async def read() -> None:
+        response = await streamed(events())
+        reading = asyncio.ensure_future(_all(response.body_iterator))
+        await asyncio.sleep(0)
+        while not asyncio.all_tasks() - {asyncio.current_task(), reading}:
+            await asyncio.sleep(0)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+
+    asyncio.run(read())
+    assert left.is_set()
+
+
+async def _all(pieces: AsyncIterable[object]) -> None:
+    async for _ in pieces:
+        pass

@@ -15,6 +15,7 @@ import tenacity
 from generate.answer import Answerer
 from generate.cite import MARKER
 from generate.endpoint import ChatModel, connect
+from generate.verify import is_plain
 from index.search import Searcher
 from kb.errors import GenerationFailed, Truncated
 from kb.settings import LLMSettings
@@ -99,6 +100,8 @@ BAD: Sequence[tuple[str, Claim]] = (
     ("turned-direction", ("前缀缓存降低命中率。", "前缀缓存把命中率提高到 87.5%")),
     ("wrong-language", ("The block pool uses `(block_hash, group_id)` as its key.", GOOD[1])),
     ("foreign-link", ("块池的缓存键见 https://evil.example/x 。", GOOD[1])),
+    ("uncited", ("块池的缓存键见 https://evil.example/x 。", "")),
+    ("quote-not-verbatim", ("块池的缓存键是元组。", "https://evil.example/x")),
     ("markup", ("块池的缓存键是 <b>`(block_hash, group_id)`</b>。", GOOD[1])),
 )
 
@@ -110,6 +113,7 @@ def test_a_sentence_that_breaks_a_rule_is_asked_for_once_more_then_dropped_and_c
     answer, script = ask(search, Reply(saying(GOOD, bad)), Reply(saying(bad)))
     assert texts(answer) == [GOOD[0]]
     (dropped,) = answer.dropped
+    assert is_plain(f"{dropped.what} {dropped.reason}", "")
     assert dropped.where == rule or rule in script.requests[1]["messages"][1]["content"]
     assert rule in script.requests[1]["messages"][1]["content"]
     assert GOOD[0] in script.requests[1]["messages"][1]["content"]

@@ -305,3 +305,10 @@ def test_p26_front_matter_of_every_generator(text: str, tags: tuple[int, int], r
 @pytest.mark.parametrize("text", ["+++\n\ntext\n+++\n", "+++\nprose only\n+++\n", "{\nprose\n}\n", "{\n", "+++"])
 def test_p26_what_only_looks_like_front_matter_is_text(text: str) -> None:
     assert "\n".join(block.text for block in read(text, "n.md").blocks).split() == text.split()
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "//x.y", "https://[", "notes"])
+def test_part2_36_an_address_that_is_none_on_the_web_is_told_and_leads_nowhere(url: str) -> None:
+    parsed = read(f"---\ntitle: T\nurl: '{url}'\n---\nx", "note.md")
+    assert parsed.url is None
+    assert "https://" in parsed.dropped[0].reason

@@ -36,3 +36,12 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: p
 def test_a_uri_gives_its_path_back(tmp_path: Path) -> None:
     path = tmp_path / "a b#c?%.md"
     assert path_of(path.as_uri()) == path
+
+
+def test_nobody_may_read_what_the_umask_keeps_from_them(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        write_whole(tmp_path / "a.json", "{}")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.json").stat().st_mode) == 0o600
