@@ -194,9 +194,9 @@ class Batch:
         # The name may be the title, which stands above every chunk: the old one, so that no vector is made anew.
         same_title = document.source.model_copy(update={"title": before.source.title})
         chunks = self._split(document.model_copy(update={"source": same_title}))
+        self._library.catalog.hand_on(old.source.id, key.id)  # first: who finds the new name known asks for no more
         self._library.replace(document, chunks, self._embed, recipe=recipe)
         self._library.remove(old.source.id)
-        self._library.catalog.hand_on(old.source.id, key.id)
         self._gone[key.sha256, path.suffix].remove(old)
         return Change(
             path=_shown(path),

@@ -156,3 +156,21 @@ def test_judging_decides_nothing_where_one_of_the_corrections_is_unknown(service
     with pytest.raises(NotFound, match="no correction 12345678"):
         service.judge([named(service, "KV cash").id, "12345678"], "one.wav", accepted=False)
     assert service.corrections() == []
+
+
+def test_what_was_decided_follows_a_recording_whose_renaming_was_interrupted(
+    service: Service, talks: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.judge([named(service, "Export parallelism").id], "one.wav", accepted=False)
+    talks[0].rename(talks[0].with_name("renamed.wav"))
+    with monkeypatch.context() as killed:
+        killed.setattr("index.library.Library.remove", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            list(service.sync(talks[0].parent))
+    list(service.sync(talks[0].parent))
+    assert [entry.source.title for entry in service.sources()] == ["renamed", "two"]
+    assert named(service, "Export parallelism", "renamed.wav").state == "rejected"
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
