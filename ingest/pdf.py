@@ -7,7 +7,6 @@ from pathlib import Path
 
 from ingest.furniture import without_furniture
 from ingest.layout import Box, mostly_picture
-from ingest.lines import arranged
 from ingest.links import link_text
 from ingest.ocr import AIR, SIDE, Recogniser, Seen, passed_over, unsure_lines
 from ingest.paragraphs import text_blocks
@@ -16,7 +15,7 @@ from ingest.pdf_page import PageText, read_page
 from ingest.pdf_pictures import Picture, draw
 from ingest.pdfium import open_pdf, page_picture
 from ingest.picture_text import written
-from ingest.tables import with_tables
+from ingest.regions import laid_out
 from kb.errors import LimitExceeded
 from kb.types import Dropped, Flag, Role
 
@@ -76,7 +75,7 @@ def _looked_at(
     seen = recogniser.read(picture)
     if not seen.lines:
         return [], [unread.model_copy(update={"reason": f"{unread.reason}; {seen.reason}"})]
-    lines = arranged(with_tables([[line] for line in seen.lines], AIR), AIR)
+    lines = laid_out([[line] for line in seen.lines], AIR)
     return text_blocks(lines, page.locator, _OCR), unsure_lines(seen.unsure, page.where)
 
 

@@ -13,22 +13,26 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.code_lines import is_code
 from ingest.layout import Box, around
-from ingest.lines import Line, arranged
+from ingest.lines import Line
 from ingest.pdf_formulas import is_formula, signs, with_formulas
-from ingest.tables import with_tables
+from ingest.pdf_rules import Grid, edges, grids
+from ingest.regions import laid_out
+from ingest.tables import ruled_table
 from kb.text import canonical
 from kb.types import Role
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfTextPage
+    from pypdfium2 import PdfPage, PdfTextPage
 
 _GAP = 2.0  # a wider gap inside a line, in heights of the text, divides it
 _ALL_CODE = 0.9  # of a page's characters
+_LABEL = 40  # characters; longer lines are no labels
+_LABEL_SIGN = re.compile("^(?!#|//).*[\u2190-\u21ff×÷−]|^=")  # no comment
 _FIXED_PITCH = 1  # a font's flag: PDF 32000-1, table 123
 _FIXED_PITCH_NAME = re.compile(r"mono|courier|consol|menlo|code|typewriter|terminal|cmtt", re.IGNORECASE)
 
 
-def page_lines(text_page: PdfTextPage, labels: Sequence[str] = ()) -> tuple[list[Line], float]:
+def page_lines(page: PdfPage, text_page: PdfTextPage, labels: Sequence[str] = ()) -> tuple[list[Line], float]:
     """Visual lines in the order of reading, and the share of characters that could not be mapped.
 
     Args:
@@ -37,9 +41,40 @@ def page_lines(text_page: PdfTextPage, labels: Sequence[str] = ()) -> tuple[list
     glyphs = list(_glyphs(text_page))
     visible = "".join(glyph.character for glyph in glyphs if not glyph.character.isspace())
     unmapped = visible.count("\ufffd") + visible.count("\x00") + len("(cid:") * visible.count("(cid:")
-    runs = [run for run in _runs(_upright(glyphs), text_page) if run.text]
+    turn = _turn(glyphs)
+    tables = grids([_turned(edge, turn) for edge in edges(page)])
+    glyphs = [glyph._replace(box=_turned(glyph.box, turn)) for glyph in glyphs]
+    runs = [run for run in _runs(glyphs, text_page, tables) if run.text]
     runs = _without_number(_with_prose_in_code_fonts(runs), labels)
-    return arranged(with_tables(with_formulas(_stacks(runs)))), unmapped / max(1, len(visible))
+    groups: list[list[Line]] = []
+    for grid in tables:
+        cells = _cells(grid, runs)
+        if table := ruled_table({place: _composed(cell) for place, cell in cells.items()}, grid.box):
+            groups.append([table])
+            taken = {id(run) for cell in cells.values() for run in cell}
+            runs = [run for run in runs if id(run) not in taken]
+    groups += with_formulas([_without_label(stack) for stack in _stacks(runs)])
+    return laid_out(groups), unmapped / max(1, len(visible))
+
+
+def _cells(grid: Grid, runs: Sequence[Line]) -> dict[tuple[int, int], list[Line]]:
+    cells: dict[tuple[int, int], list[Line]] = {}
+    for run in runs:
+        if place := grid.cell(run.box):
+            cells.setdefault(place, []).append(run)
+    return cells
+
+
+def _composed(runs: list[Line]) -> list[Line]:
+    return [line for group in with_formulas(_stacks(runs)) for line in group]
+
+
+def _without_label(stack: list[Line]) -> list[Line]:
+    """Arrows and sums of a diagram are no program, whatever their font."""
+    code = [line for line in stack if line.role is Role.CODE]
+    if all(len(line.text) <= _LABEL and _LABEL_SIGN.search(line.text) for line in code):
+        return [replace(line, role=Role.BODY) if line in code else line for line in stack]
+    return stack
 
 
 def _without_number(runs: list[Line], labels: Sequence[str]) -> list[Line]:
@@ -94,29 +129,30 @@ def _glyphs(text_page: PdfTextPage) -> Iterator[_Glyph]:
         yield _Glyph(chr(code), i, box, angle)
 
 
-def _upright(glyphs: list[_Glyph]) -> list[_Glyph]:
-    """Glyphs as seen with the page turned so that most of its text runs to the right; y now downwards."""
+def _turn(glyphs: list[_Glyph]) -> int:
+    """Quarters by which the page has to be turned so that most of its text runs to the right."""
     turns = Counter(round(glyph.angle / (math.pi / 2)) % 4 for glyph in glyphs if not glyph.character.isspace())
-    turn = turns.most_common(1)[0][0] if turns else 0
-
-    def turned(box: Box) -> Box:
-        left, bottom, right, top = box.left, box.bottom, box.right, box.top
-        return (
-            Box(left, -top, right, -bottom),
-            Box(-top, -right, -bottom, -left),
-            Box(-right, bottom, -left, top),
-            Box(bottom, left, top, right),
-        )[turn]
-
-    return [glyph._replace(box=turned(glyph.box)) for glyph in glyphs]
+    return turns.most_common(1)[0][0] if turns else 0
 
 
-def _runs(glyphs: list[_Glyph], text_page: PdfTextPage) -> Iterator[Line]:
-    """Pieces of lines in the order of the file, divided at line ends and at wide gaps."""
+def _turned(box: Box, turn: int) -> Box:
+    """The box as seen with the page turned; y now downwards."""
+    left, bottom, right, top = box.left, box.bottom, box.right, box.top
+    return (
+        Box(left, -top, right, -bottom),
+        Box(-top, -right, -bottom, -left),
+        Box(-right, bottom, -left, top),
+        Box(bottom, left, top, right),
+    )[turn]
+
+
+def _runs(glyphs: list[_Glyph], text_page: PdfTextPage, tables: Sequence[Grid]) -> Iterator[Line]:
+    """Pieces of lines in the order of the file, divided at line ends, at wide gaps and at the rules of tables."""
     text, run, size = "", list[_Glyph](), 0.0
     for glyph in [*glyphs, _Glyph("\n", 0, Box(0, 0, 0, 0), 0)]:
         character, blank = glyph.character, glyph.character.isspace()
         jump = bool(run) and not blank and glyph.box.left - run[-1].box.right > _GAP * size
+        jump = jump or (bool(run) and not blank and any(table.parts(run[-1].box, glyph.box) for table in tables))
         if (character in "\r\n" or jump) and run:
             said = canonical(text).strip()
             role = _role(said, run, text_page)

@@ -48,7 +48,7 @@ def read_page(document: PdfDocument, index: int) -> PageText:
     except pypdfium2.PdfiumError as error:
         found.unread, found.drawn = Dropped(what="page", where=found.where, reason=f"it is broken ({error})"), False
         return found
-    found.lines, garbled = page_lines(text_page, [*filter(None, (number, label)), str(len(document))])
+    found.lines, garbled = page_lines(page, text_page, [*filter(None, (number, label)), str(len(document))])
     found.links, found.filled_in = list(links(document, page, text_page)), filled_in(document, page)
     found.drawn = pypdfium2.raw.FPDFPage_CountObjects(page) > 0
     if garbled > _GARBLED_SHARE:

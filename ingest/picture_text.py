@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ingest.code_lines import indented, is_code
-from ingest.lines import Line, arranged, confidence_of
+from ingest.lines import Line, confidence_of
 from ingest.ocr import AIR
-from ingest.tables import with_tables
+from ingest.regions import laid_out
 from kb.types import Role
 
 
@@ -24,6 +24,6 @@ def written(lines: Sequence[Line]) -> list[Written]:
     """Code with its indents, or tables as Markdown and else a line of text for each line that was seen."""
     if is_code(lines):
         return [Written(indented(lines), Role.CODE, confidence_of(lines))]
-    found = arranged(with_tables([[line] for line in lines], AIR), AIR)
+    found = laid_out([[line] for line in lines], AIR)
     parts = [(role, list(group)) for role, group in groupby(found, key=lambda line: line.role)]
     return [Written("\n".join(line.text for line in part), role, confidence_of(part)) for role, part in parts]

@@ -20,11 +20,12 @@ FONTS = {
     "/Supplement 4 >> /DW 1000 /FontDescriptor << /Type /FontDescriptor /FontName /STSong-Light /Flags 4 >> >>]",
     # Code: all characters are of one width.
     "C": "/Type1 /BaseFont /Courier /Encoding /WinAnsiEncoding",
-    # Glyph numbers that ToUnicode maps to themselves: any character at all.
+    # Glyph numbers that ToUnicode maps to themselves: any character at all; M is the same of fixed width.
     "U": "/Type0 /BaseFont /Any /Encoding /Identity-H /ToUnicode {to_unicode} 0 R /DescendantFonts [<< /Type /Font "
     "/Subtype /CIDFontType2 /BaseFont /Any /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> "
     "/DW 1000 /FontDescriptor << /Type /FontDescriptor /FontName /Any /Flags 4 /Ascent 800 /Descent -200 >> >>]",
 }
+FONTS["M"] = FONTS["U"].replace("/Any", "/AnyMono")
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,16 @@ def picture(x: float, y: float, width: float, height: float) -> str:
     """Operators that draw a picture of one black pixel."""
     data = "BI /W 1 /H 1 /CS /G /BPC 8 /F /AHx ID 00> EI"
     return f"q {width} 0 0 {height} {x} {y} cm {data} Q\n"
+
+
+def rule(x1: float, y1: float, x2: float, y2: float) -> str:
+    """Operators that draw a line."""
+    return f"{x1} {y1} m {x2} {y2} l S\n"
+
+
+def frame(x: float, y: float, width: float, height: float, *, fill: bool = False) -> str:
+    """Operators that draw a rectangle, its lower left corner at x, y; a filled one in light grey."""
+    return f"q 0.9 g {x} {y} {width} {height} re {'f' if fill else 'S'} Q\n"
 
 
 def outline(x: float, y: float, size: float = 8) -> str:
