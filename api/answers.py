@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,10 @@ from api.console import link, note, out, say, visible
 from api.results import headline
 
 if TYPE_CHECKING:
-    from kb.types import Answer, AnswerEvent, Citation, Exchange
+    from kb.types import Answer, AnswerEvent, Citation, Dropped, Exchange
 
 _TURNS = 8  # that a conversation keeps
+_BROKEN_OFF = "model"  # what is dropped there was never written, so code alone words it
 
 
 def show_answer(answer: Answer) -> None:
@@ -79,12 +81,20 @@ def _remarks(answer: Answer) -> Iterator[str]:
         yield f"\nAs of version {answer.as_of}."
     if answer.refused is None and answer.mode == "extractive":
         yield "\nQuoted from the sources, word for word; no language model is set (KB_LLM_BASE_URL)."
-    for dropped in answer.dropped:
-        yield f"left out: {dropped.what} ({dropped.reason})"
+    yield from _left_out(answer.dropped)
     if (usage := answer.usage) is not None:
         cost = f", cost {usage.cost:.4f}" if usage.cost is not None else ""
         kept = f" ({usage.cached} remembered)" if usage.cached else ""
         yield f"{usage.calls} calls{kept}, {usage.prompt_tokens} + {usage.completion_tokens} tokens{cost}"
+
+
+def _left_out(dropped: Sequence[Dropped]) -> Iterator[str]:
+    """How many, by the rule that they broke. What a model wrote and nothing bears out is not shown; `--json` has it."""
+    for rule, count in Counter(one.where for one in dropped if one.where != _BROKEN_OFF).items():
+        yield f"left out: {count} ({rule})"
+    for one in dropped:
+        if one.where == _BROKEN_OFF:
+            yield f"left out: {one.what} ({one.reason})"
 
 
 # --- the conversation -------------------------------------------------------------------------------------------
