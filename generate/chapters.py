@@ -81,11 +81,10 @@ def _starts(lines: Sequence[Line], wanted: float, most: int) -> list[int]:
     came = np.zeros((most + 1, len(lines) + 1), dtype=np.intp)
     best[0, 0] = 0.0
     edges = np.append(begins, end)
-    for count in range(1, most + 1):
-        for stop in range(1, len(lines) + 1):
-            values = best[count - 1, :stop] + gain[:stop] - _price(edges[stop] - begins[:stop], wanted)
-            came[count, stop] = values.argmax()
-            best[count, stop] = values.max()
+    for stop in range(1, len(lines) + 1):
+        values = best[:-1, :stop] + (gain[:stop] - _price(edges[stop] - begins[:stop], wanted))
+        came[1:, stop] = values.argmax(axis=1)
+        best[1:, stop] = values.max(axis=1)
     count = int(best[1:, -1].argmax()) + 1
     starts, at = [], len(lines)
     for left in range(count, 0, -1):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generate.chapters import Length, chapters
+from generate.chapters import Length, _price, chapters
 from generate.named import titles_by
 from generate.titles import WIDEST, cut, shortened, title_of, width
 from kb.errors import GenerationFailed
@@ -125,6 +126,15 @@ def test_what_is_shortened_fits(title: str, lang: Lang) -> None:
 def test_two_latin_letters_are_as_wide_as_a_hanzi() -> None:
     assert (width("分页注意力"), width("KV"), width("KV 缓存")) == (5, 1, 3.5)
     assert cut("Time to first token and latency", WIDEST, measure=len) == "Time to first"
+
+
+def test_the_price_of_a_length_is_asked_for_once_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many chapters there may be."""
+    price = Mock(wraps=_price)
+    monkeypatch.setattr("generate.chapters._price", price)
+    lines = lecture("en", slides=True)
+    chapters(lines, "en", Length(most=50))
+    assert price.call_count == len(lines)
 
 
 # --- titles by a language model -----------------------------------------------------------------------------------
