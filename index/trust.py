@@ -16,7 +16,6 @@ from index.points import LEXICAL
 from index.store import Found, Sparse
 
 # Found on two thirds of the questions of three sets, with eight embedders from strong to random (docs/retrieval.md).
-# Found on two thirds of the questions of three sets, with eight embedders from strong to random (docs/retrieval.md).
 _BEST = 10  # candidates at either end of a list in each language
 _FEW = 8  # at its heads together; fewer tell nothing
 _SUPPORTED = 0.15  # the share above chance from which on a list counts in full
