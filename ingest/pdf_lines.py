@@ -151,8 +151,7 @@ def _runs(glyphs: list[_Glyph], text_page: PdfTextPage, tables: Sequence[Grid]) 
     text, run, size = "", list[_Glyph](), 0.0
     for glyph in [*glyphs, _Glyph("\n", 0, Box(0, 0, 0, 0), 0)]:
         character, blank = glyph.character, glyph.character.isspace()
-        jump = bool(run) and not blank and glyph.box.left - run[-1].box.right > _GAP * size
-        jump = jump or (bool(run) and not blank and any(table.parts(run[-1].box, glyph.box) for table in tables))
+        jump = bool(run) and not blank and _jumps(run[-1].box, glyph.box, _GAP * size, tables)
         if (character in "\r\n" or jump) and run:
             said = canonical(text).strip()
             role = _role(said, run, text_page)
@@ -164,6 +163,11 @@ def _runs(glyphs: list[_Glyph], text_page: PdfTextPage, tables: Sequence[Grid]) 
             text += character
             run.append(glyph)
             size = max(size, glyph.box.height)
+
+
+def _jumps(last: Box, box: Box, gap: float, tables: Sequence[Grid]) -> bool:
+    """From one text to another, which PDFium takes for one line where they overlap in height."""
+    return box.left - last.right > gap or last.left - box.right > gap or any(t.parts(last, box) for t in tables)
 
 
 def _role(text: str, run: list[_Glyph], text_page: PdfTextPage) -> Role:

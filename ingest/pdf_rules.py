@@ -181,5 +181,7 @@ def _grid(lines: Sequence[Box]) -> Grid:
 
 
 def _lies_on(border: Box, line: Box) -> bool:
-    room = Box(line.left - 2 * _SLACK, line.top - 2 * _SLACK, line.right + 2 * _SLACK, line.bottom + 2 * _SLACK)
-    return border & room == border and (border.width > border.height) == (line.width > line.height)
+    slack = 2 * _SLACK
+    across = line.left - slack <= border.left and border.right <= line.right + slack
+    down = line.top - slack <= border.top and border.bottom <= line.bottom + slack
+    return across and down and (border.width > border.height) == (line.width > line.height)

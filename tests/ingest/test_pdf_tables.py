@@ -95,13 +95,16 @@ def test_a_table_without_rules_above_text(tmp_path: Path, blind: FakeRecogniser)
     assert read[1:] == [(Role.TABLE, markdown(BUDGET)), (Role.BODY, "What is left is the cache")]
 
 
-def test_rows_that_would_merge_stay_lines(tmp_path: Path, blind: FakeRecogniser) -> None:
-    rows = (("model", "layers", "note"), ("small", "32", "dense"), ("large", "80", "sparse"))
-    between = text(400, 592, "both", size=40)  # stands beside two rows at once
-    shown = cells(rows[:1], (60, 200, 400)) + cells([row[:2] for row in rows[1:]], (60, 200), top=608) + between
-    read = roles(parse(tmp_path, Sheet(text(60, 740, "Models", size=60) + shown)))
+@pytest.mark.parametrize("kinds", [("32", "80"), ("dense", "sparse")])
+def test_rows_that_would_merge_stay_lines(kinds: tuple[str, str], tmp_path: Path, blind: FakeRecogniser) -> None:
+    rows = (("model", "kind", "on"), ("tiny", "none", "CPU"), ("small", kinds[0], ""), ("large", kinds[1], ""))
+    shown = "".join(
+        text(x, 640 - 32 * r, word) for r, row in enumerate(rows) for x, word in zip((60, 200, 400), row, strict=True)
+    )
+    between = text(400, 552, "both", size=40)  # stands beside two rows at once
+    read = roles(parse(tmp_path, Sheet(text(60, 740, "Models", size=60) + shown.replace("() Tj", "( ) Tj") + between)))
     assert [words for role, words in read if role is Role.TABLE] == []
-    assert not any("small large" in words or "32 80" in words for _, words in read)
+    assert not any("small large" in words or " ".join(kinds) in words for _, words in read)
 
 
 def test_rules_under_the_header_only_part_no_rows(tmp_path: Path, blind: FakeRecogniser) -> None:
@@ -121,7 +124,7 @@ def test_a_cell_over_several_rows_stands_in_the_first(tmp_path: Path, blind: Fak
     rules = "".join(rule(150, y, 400, y) for y in ys) + rule(50, 660, 150, 660) + rule(50, 628, 150, 628)
     rules += rule(50, 564, 150, 564) + "".join(rule(x, 660, x, 564) for x in (50, 150, 280, 400))
     words = cells((("GPU", "batch", "tokens"), ("", "1", "90"), ("", "8", "610")), (60, 160, 300))
-    content = rules + words.replace("() Tj", "( ) Tj") + text(60, 593, "H100")
+    content = rules + words.replace("() Tj", "( ) Tj") + text(60, 570, "H100")
     expected = (("GPU", "batch", "tokens"), ("H100", "1", "90"), ("", "8", "610"))
     assert tables(tmp_path, content) == [markdown(expected)]
 
@@ -129,6 +132,7 @@ def test_a_cell_over_several_rows_stands_in_the_first(tmp_path: Path, blind: Fak
 def test_boxes_joined_by_arrows_are_no_table(tmp_path: Path, blind: FakeRecogniser) -> None:
     boxes = "".join(frame(60 + 180 * c, 600 - 80 * r, 110, 40) for r in range(2) for c in range(3))
     arrows = "".join(rule(170 + 180 * c, 620 - 80 * r, 240 + 180 * c, 620 - 80 * r) for r in range(2) for c in range(2))
+    arrows += rule(115, 600, 115, 560)
     words = (("ask", "plan", "run"), ("wait", "fill", "free"))
     assert tables(tmp_path, boxes + arrows + cells(words, (70, 250, 430), top=615, step=80)) == []
 
