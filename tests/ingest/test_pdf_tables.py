@@ -102,9 +102,25 @@ def test_rows_that_would_merge_stay_lines(kinds: tuple[str, str], tmp_path: Path
         text(x, 640 - 32 * r, word) for r, row in enumerate(rows) for x, word in zip((60, 200, 400), row, strict=True)
     )
     between = text(400, 552, "both", size=40)  # stands beside two rows at once
-    read = roles(parse(tmp_path, Sheet(text(60, 740, "Models", size=60) + shown.replace("() Tj", "( ) Tj") + between)))
+    read = roles(parse(tmp_path, Sheet(TITLE + shown.replace("() Tj", "( ) Tj") + between)))
     assert [words for role, words in read if role is Role.TABLE] == []
     assert not any("small large" in words or " ".join(kinds) in words for _, words in read)
+
+
+def test_columns_written_as_one_text_each_are_no_row(tmp_path: Path, blind: FakeRecogniser) -> None:
+    rows = (("model", "layers", "on"), ("tiny", "4", "CPU"), ("small", "32", "GPU"))
+    columns = "".join(text(x, 508, a) + text(x, 488, b) for x, a, b in ((60, "big", "huge"), (200, "80", "126")))
+    shown = cells(rows, (60, 200, 400), top=640, step=40) + columns + text(400, 498, "both")
+    assert not any("huge 80" in words or "big huge" in words for words in tables(tmp_path, shown))
+
+
+def test_large_numbers_before_two_lines_each_stay_with_them(tmp_path: Path, blind: FakeRecogniser) -> None:
+    points = ("Tokens", "Memory", "Requests")
+    shown = "".join(text(60, 600 - 90 * n, str(n + 1), size=30) for n in range(3))
+    shown += "".join(text(160, 612 - 90 * n, point) for n, point in enumerate(points))
+    shown += "".join(text(160, 590 - 90 * n, f"{point} once more", size=10) for n, point in enumerate(points))
+    said = " ".join(words for _, words in roles(parse(tmp_path, Sheet(TITLE + shown)))).split()
+    assert [word for word in said if word in {"1", "2", "3", *points}][:5] == ["1", "Tokens", "Tokens", "2", "Memory"]
 
 
 def test_rules_under_the_header_only_part_no_rows(tmp_path: Path, blind: FakeRecogniser) -> None:
