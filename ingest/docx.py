@@ -98,7 +98,10 @@ class _Blocks:
         self._block(link_text(part.links, part.text), Role.BODY, goes_on=part.item)
 
     def _special(self, special: Replaced) -> None:
-        if special.picture:
+        if special.unread:
+            reason = "its values cannot be read"
+            self.dropped.append(Dropped(what=special.unread, where=f"L{self.line}", reason=reason))
+        elif special.picture:
             self._picture(special)
         else:
             self._block(special.text, special.role)

@@ -36,11 +36,13 @@ _CODE_STYLE = re.compile(r"code|preformatted|listing|代码", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Replaced:
-    """What a token stands for: a text with its role, or a picture's file in the package with its description."""
+    """What a token stands for: a text with its role, a picture's file in the package with its description, or the name
+    of what cannot be read."""
 
     text: str = ""
     role: Role = Role.BODY
     picture: str = ""
+    unread: str = ""
 
 
 def plain_document(file: IO[bytes], path: Path) -> tuple[BytesIO, dict[str, Replaced]]:
@@ -139,7 +141,7 @@ class _Plain:
             yield Replaced(described, picture=part or "missing")
         for chart in drawing.iter("{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"):
             if content := self.parts.get(self.targets.get(chart.get(f"{_R}id", ""), "")):
-                yield Replaced(chart_text(parse(content)), Role.TABLE)
+                yield _chart(content)
         for diagram in drawing.iter("{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"):
             if content := self.parts.get(self.targets.get(diagram.get(f"{_R}dm", ""), "")):
                 yield Replaced("\n".join(diagram_lines(parse(content))))
@@ -163,6 +165,13 @@ class _Plain:
         listing[0].addprevious(_paragraph(self._token(Replaced(text, Role.CODE))))
         for paragraph in listing:
             paragraph.getparent().remove(paragraph)
+
+
+def _chart(content: bytes) -> Replaced:
+    try:
+        return Replaced(chart_text(parse(content)), Role.TABLE)
+    except (ValueError, etree.XMLSyntaxError):  # a point without a number, or no XML
+        return Replaced(unread="chart")
 
 
 def _unwrap(element: etree._Element, content: etree._Element | None) -> None:

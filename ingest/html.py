@@ -55,7 +55,7 @@ def read(path: Path, where: str) -> Parsed:
         lang=language(page.get("lang") or ""),
         date=calendar_date(_meta(page, "article:published_time", "date", "dc.date", "last-modified")),
         url=_address(page),
-        licence=next((link.get("href") for link in page.iter("a", "link") if link.get("rel") == "license"), None),
+        licence=_licence(page),
         dropped=dropped,
     )
 
@@ -129,6 +129,11 @@ def _meta(page: HtmlElement, *names: str) -> str:
         (meta.get("property") or meta.get("name") or "").lower(): meta.get("content", "") for meta in page.iter("meta")
     }
     return next((found[name] for name in names if found.get(name)), "")
+
+
+def _licence(page: HtmlElement) -> str | None:
+    links = (link.get("href") or "" for link in page.iter("a", "link") if link.get("rel") == "license")
+    return next(filter(None, map(web_address, links)), None)
 
 
 def _address(page: HtmlElement) -> str | None:

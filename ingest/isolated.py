@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from io import FileIO
 
 from pydantic import BaseModel
@@ -84,10 +85,8 @@ class IsolatedTranscriber:
     def _events(
         self, process: subprocess.Popen[bytes], job: _Job, on_progress: Callable[[float], None]
     ) -> Iterator[Piece]:
-        assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(job.model_dump_json().encode() + b"\n")
-        process.stdin.flush()
+        has_job = _gave(process, job)
         for line in process.stdout:
             event = _Event.model_validate_json(line)
             if event.share is not None:
@@ -97,12 +96,25 @@ class IsolatedTranscriber:
             if event.error is not None:
                 kind, what, where, remedy = event.error
                 raise getattr(errors, kind, KBError)(what, where=where, remedy=remedy)
-        if code := process.wait():
+        if (code := process.wait()) or not has_job:
             raise UnreadableSource(
                 f"the process that heard it ended with {code}",
                 where=printable(str(job.recording.path)),
                 remedy="What it had heard is kept; add the recording again to go on, with more memory free",
             )
+
+
+def _gave(process: subprocess.Popen[bytes], job: _Job) -> bool:
+    """Whether the child took the job: one that is dead by then cannot, and how it died is what there is to tell."""
+    assert process.stdin is not None
+    try:
+        process.stdin.write(job.model_dump_json().encode() + b"\n")
+        process.stdin.flush()
+    except BrokenPipeError:
+        with suppress(BrokenPipeError):  # it tries once more to write what is left
+            process.stdin.close()
+        return False
+    return True
 
 
 def serve(transcriber_of: Callable[[Settings], Transcriber]) -> None:

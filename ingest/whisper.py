@@ -165,15 +165,15 @@ class WhisperTranscriber:
         from faster_whisper import BatchedInferencePipeline
 
         model, batches = self._model(), list(_batches(windows, self._workers))
-        with ThreadPoolExecutor(self._workers) as pool:
+        pool = ThreadPoolExecutor(self._workers)
+        try:
             # One pipeline a batch: it keeps where the last word ended.
             work = (pool.submit(self._batch, BatchedInferencePipeline(model), batch, hotwords) for batch in batches)
-            for future in list(work):
-                for heard in future.result():
-                    if heard.is_doubtful or heard.is_unpunctuated:
-                        yield self._again(heard.window, () if heard.is_unpunctuated else hotwords)
-                    else:
-                        yield heard
+            for heard in (each for future in list(work) for each in future.result()):
+                is_unsure = heard.is_doubtful or heard.is_unpunctuated
+                yield self._again(heard.window, () if heard.is_unpunctuated else hotwords) if is_unsure else heard
+        finally:
+            pool.shutdown(cancel_futures=True)  # whoever stops waits for the batch under way, not for all that follow
 
     def _batch(
         self, pipeline: BatchedInferencePipeline, windows: Sequence[Window], hotwords: tuple[str, ...]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 from docx.document import Document as Word
-from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.opc.constants import CONTENT_TYPE, RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
+from docx.oxml import parse_xml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -22,7 +26,7 @@ from kb.settings import IngestSettings, Settings
 from kb.types import Flag, Kind, Mark, Role, parse_locator
 from tests.fakes import FakeRecogniser
 from tests.ingest.deck_writer import ATTENTION, rewrite
-from tests.ingest.docx_writer import code, heading, say, table, write_docx, xml
+from tests.ingest.docx_writer import NAMESPACES, code, heading, say, table, write_docx, xml
 
 pytestmark = pytest.mark.usefixtures("blind")
 
@@ -221,3 +225,37 @@ def test_a_damaged_document_is_read_or_a_typed_error(cut: int, noise: bytes, tmp
     path.write_bytes(content[:at] + noise + content[at + len(noise) :] if noise else content[:at])
     with suppress(KBError):
         load(path, READING)
+
+
+CHART = """<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"><c:chart><c:plotArea><c:barChart>
+<c:ser><c:cat><c:strRef><c:strCache><c:pt idx="{idx}"><c:v>vLLM</c:v></c:pt></c:strCache></c:strRef></c:cat>
+<c:val><c:numRef><c:numCache><c:pt idx="0"><c:v>24</c:v></c:pt></c:numCache></c:numRef></c:val></c:ser>
+</c:barChart></c:plotArea></c:chart></c:chartSpace>"""
+
+
+def chart(idx: str) -> Callable[[Word], None]:
+    def build(document: Word) -> None:
+        name = PackURI(f"/word/charts/chart{idx}.xml")
+        part = Part(name, CONTENT_TYPE.DML_CHART, CHART.format(idx=idx).encode(), document.part.package)
+        relation = document.part.relate_to(part, RELATIONSHIP_TYPE.CHART)
+        run = document.add_paragraph().add_run()
+        run._r.append(
+            parse_xml(
+                f'<w:drawing {NAMESPACES}><c:chart xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" '
+                'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" '
+                f'r:id="{relation}"/></w:drawing>'
+            )
+        )
+
+    return build
+
+
+def test_a_chart_whose_points_have_no_number_costs_nothing_else(tmp_path: Path) -> None:
+    path = write_docx(tmp_path / "a.docx", say("Look:"), chart("0"), chart("first"), say("End."))
+    parsed = read(path, READING)
+    assert [(block.role, "24" in block.text) for block in parsed.blocks] == [
+        (Role.BODY, False),
+        (Role.TABLE, True),
+        (Role.BODY, False),
+    ]
+    assert [(item.what, item.reason) for item in parsed.dropped] == [("chart", "its values cannot be read")]

@@ -185,3 +185,12 @@ def test_every_word_of_a_page_is_in_one_block_in_order_on_lines_of_the_file(tmp_
     starts = [block.locator.line_start for block in parsed.blocks if isinstance(block.locator, Mark)]
     assert starts == sorted(starts)
     assert all(1 <= start <= lines for start in starts)
+
+
+@pytest.mark.parametrize("href", ["javascript:alert(1)", "/terms", "", "data:text/html,x"])
+def test_a_licence_is_an_address_of_the_web(tmp_path: Path, href: str) -> None:
+    page = f'<p>Text of the page.</p><a rel="license" href="{href}">Terms</a>'
+    assert read(tmp_path, page).licence is None
+    assert read(tmp_path, f'{page}<a rel="license" href="https://example.org/by">BY</a>').licence == (
+        "https://example.org/by"
+    )

@@ -93,3 +93,16 @@ def test_whisper_in_a_process_of_its_own_hears_what_it_hears_here(
     assert texts([piece])[0] == "It was the first great sorrow"  # … of his life: `texts` ends at "of"
     assert shares[-1] == pytest.approx(1.0)
     assert list(inner.transcribe(recording, no_progress)) == [piece]
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_process_that_is_dead_before_it_has_its_job_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    monkeypatch.setattr(isolated, "LONG_MS", 3000)
+    command = (sys.executable, "-c", f"raise SystemExit({code})")
+    transcriber = IsolatedTranscriber(FakeTranscriber(("Short.",)), Settings(), command=command)
+    path = write_recording(tmp_path / "a.wav", seconds=4)
+    job = Recording(path, hotwords=("x" * 1_000_000,))  # more than a pipe holds: writing it lasts until the end
+    with pytest.raises(UnreadableSource, match=f"the process that heard it ended with {code}"):
+        list(transcriber.transcribe(job, no_progress))

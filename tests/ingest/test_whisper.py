@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -404,3 +406,34 @@ def test_speech_in_two_languages_with_silence_between(corpus: Path, tmp_path: Pa
 @pytest.mark.parametrize("seconds", [0, 1])
 def test_the_voice_detector_takes_short_and_empty_sound(seconds: int) -> None:
     assert speech_in(np.zeros(seconds * RATE, np.float32)) == []
+
+
+def test_who_stops_does_not_wait_for_the_batches_that_have_not_begun(
+    tmp_path: Path,
+    transcriber: WhisperTranscriber,
+    scripted: type[ScriptedModel],
+    regions: list[Region],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    regions[:] = [Region(start * RATE, (start + 20) * RATE) for start in range(1, 150, 25)]  # a window each
+    stopped = threading.Event()
+
+    class Pool(ThreadPoolExecutor):
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            super().shutdown(wait=False, cancel_futures=cancel_futures)
+            stopped.set()
+            super().shutdown(wait=wait)
+
+    def say(model: ScriptedModel, seconds: float) -> list[SimpleNamespace]:
+        assert len(model.heard) < 2 or stopped.wait(60)  # the first batch ends, the next one when it is all over
+        return [segment(" One two three.", 0.5, seconds - 0.5)]
+
+    def interrupt(_share: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ingest.whisper.ThreadPoolExecutor", Pool)
+    monkeypatch.setattr("ingest.whisper._BATCH", 1)
+    monkeypatch.setattr(scripted, "say", say)
+    with pytest.raises(KeyboardInterrupt):
+        list(transcriber.transcribe(Recording(write_recording(tmp_path / "a.wav", seconds=152), "en"), interrupt))
+    assert len(scripted.heard) == 2
