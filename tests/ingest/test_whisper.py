@@ -436,4 +436,4 @@ def test_who_stops_does_not_wait_for_the_batches_that_have_not_begun(
     monkeypatch.setattr(scripted, "say", say)
     with pytest.raises(KeyboardInterrupt):
         list(transcriber.transcribe(Recording(write_recording(tmp_path / "a.wav", seconds=152), "en"), interrupt))
-    assert len(scripted.heard) == 2
+    assert len(scripted.heard) <= 2  # of six
