@@ -51,15 +51,26 @@ def awaited() -> bool:
     return False
 
 
+def checked_text(text: str, what: str) -> str:
+    """
+    Args:
+        what: names it in the message, as "the question" does.
+
+    Raises:
+        BadRequest: if it holds half a character, as bytes that are no UTF-8 come in on a command line or in JSON.
+    """
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise BadRequest(f"{what} is no text in UTF-8", remedy="Type it again, or save its file as UTF-8")
+    return text
+
+
 def checked_question(text: str) -> str:
     """`text` without the white space around it.
 
     Raises:
         BadRequest: if nothing is left, more than `MAX_QUESTION` characters, or half a character.
     """
-    text = text.strip()
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise BadRequest("the question is no text in UTF-8", remedy="Type it again, or save its file as UTF-8")
+    text = checked_text(text.strip(), "the question")
     if not text:
         raise BadRequest("the question is empty", remedy="Ask in a sentence, or name what to look for")
     if len(text) > MAX_QUESTION:

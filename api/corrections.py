@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from api.base import checked_text
 from api.models import Models
 from index.catalog import Catalog
 from index.library import Library
 from ingest.correct import correct, wording_id
 from kb.errors import BadRequest, NotFound
 from kb.files import path_of
+from kb.text import printable
 from kb.types import Change, Correction, Decision, Document, Kind, Outcome, SourceEntry, Status, Wording
 
 _LONGEST = 80  # characters of a wording: a longer one is no mishearing
@@ -64,7 +66,7 @@ def checked(heard: str, corrected: str) -> tuple[str, str]:
     Raises:
         BadRequest: if this is no correction.
     """
-    heard, corrected = " ".join(heard.split()), " ".join(corrected.split())
+    heard, corrected = (" ".join(checked_text(text, "the correction").split()) for text in (heard, corrected))
     if not heard or not corrected or max(len(heard), len(corrected)) > _LONGEST or heard == corrected:
         raise BadRequest(
             "this is no correction", where=f"{heard} → {corrected}", remedy="Give the words as heard, then as meant"
@@ -97,7 +99,7 @@ class Corrections:
         unknown = [name for name in ids if name.casefold() not in known]
         if unknown:  # nothing is decided then: half of it would hold for what comes later alone
             raise NotFound(
-                f"there is no correction {unknown[0]}",
+                f"there is no correction {printable(unknown[0])}",
                 where=source.source.title if source else "",
                 remedy="`kb show --corrections SOURCE` and `kb corrections list` list them",
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,9 +71,8 @@ class RemoteLibrary:
         import httpx
 
         self._url = url
-        self._client = httpx.Client(
-            base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=_TIMEOUT, trust_env=False
-        )
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        self._client = httpx.Client(base_url=url, headers=headers, timeout=_TIMEOUT, trust_env=False)
 
     def add(self, paths: Sequence[Path], on_progress: OnProgress = unwatched) -> Iterator[Change]:
         absolute = [str(path.absolute()) for path in paths]
@@ -125,7 +125,7 @@ class RemoteLibrary:
 
         body, headers = self._asked(question, filters, history, record=record), {"Accept": stream.MEDIA_TYPE}
         try:
-            with self._client.stream("POST", "/v1/ask", json=body, headers=headers) as response:
+            with self._client.stream("POST", "/v1/ask", content=_json(body), headers=headers) as response:
                 if not response.is_success:
                     response.read()
                     raise self._problem(response)
@@ -194,7 +194,7 @@ class RemoteLibrary:
         import httpx
 
         try:
-            response = self._client.request(method, path, json=body)
+            response = self._client.request(method, path, content=_json(body))
         except httpx.HTTPError as error:
             raise self._silent(error) from error
         if not response.is_success:
@@ -207,7 +207,7 @@ class RemoteLibrary:
         from api.messages import BatchEvent
 
         try:
-            with self._client.stream("POST", path, json=body) as response:
+            with self._client.stream("POST", path, content=_json(body)) as response:
                 if not response.is_success:
                     response.read()
                     raise self._problem(response)
@@ -238,5 +238,10 @@ class RemoteLibrary:
             return KBError(f"the service answered {response.status_code} without a reason", where=self._url)
 
 
+def _json(body: Mapping[str, Any] | None) -> bytes | None:
+    """In ASCII: the name of a file need not be UTF-8, and gets through as it is."""
+    return None if body is None else json.dumps(body).encode()
+
+
 def _segment(name: str) -> str:
-    return quote(name, safe="")
+    return quote(name, safe="", errors="surrogateescape")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from api.aligning import Aligner
-from api.base import EVERYTHING, MarkedHit, OnProgress, answer_of, awaited, checked_question, unwatched
+from api.base import EVERYTHING, MarkedHit, OnProgress, answer_of, awaited, checked_question, checked_text, unwatched
 from api.changing import Changes, Opened
 from api.finding import Finder
 from api.gaps import Gaps
@@ -170,6 +170,8 @@ class Service:
     ) -> Iterator[AnswerEvent]:
         """The events end early, and so does the model's work, as soon as `is_abandoned` says that nobody waits."""
         question, filters = checked_question(question), self._resolved(filters)
+        for exchange in history:
+            checked_text(exchange.question + exchange.answer, "the conversation")
         for event in self._answerer.stream(question, filters, history, is_abandoned=is_abandoned):
             if isinstance(event, DoneEvent) and record:
                 self._gaps.file(event.answer)
@@ -229,6 +231,8 @@ class Service:
         """Sources and talks may be named as people name them; the index knows ids."""
         sources = tuple(self._catalog.find(name).source.id for name in filters.sources)
         talks = tuple(self._catalog.find_talk(name).id for name in filters.talks)
+        for version in filters.versions:
+            checked_text(version, "the version")
         return filters.model_copy(update={"sources": sources, "talks": talks})
 
 

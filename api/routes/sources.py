@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated
@@ -68,6 +69,10 @@ async def remove_source(library: Library, work: Work, name: str) -> Change:
 
 
 def _absolute(path: str) -> Path:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise BadRequest("no path is spelt so", where=repr(path), remedy="Name it as the file system does") from error
     if "\x00" in path or not Path(path).is_absolute():
         raise BadRequest("the path is not absolute", where=repr(path), remedy="Name it from the root of the machine")
     return Path(path)

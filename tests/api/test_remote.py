@@ -62,6 +62,24 @@ def remote(served: tuple[Path, subprocess.Popen[str]]) -> Iterator[KnowledgeBase
     library.close()
 
 
+def test_a_file_whose_name_is_no_utf8_is_added(
+    remote: KnowledgeBase, served: tuple[Path, object], tmp_path: Path
+) -> None:
+    path = tmp_path / os.fsdecode(b"n\xff.md")
+    try:
+        path.write_text("# Odd\n\nA note under an odd name.\n", encoding="utf-8")
+    except OSError:
+        pytest.skip("this file system takes names in UTF-8 alone")
+    (change,) = remote.add([path])
+    assert change.outcome == "added"
+    assert change.source_id
+    remote.remove(change.source_id)
+    with pytest.raises(NotFound):
+        remote.transcript(os.fsdecode(b"\xff"))
+    with pytest.raises(BadRequest, match="no text in UTF-8"):
+        remote.search(Query(text="block", filters=Filters(versions=(os.fsdecode(b"\xff"),))))
+
+
 def test_every_method_goes_through(remote: KnowledgeBase, served: tuple[Path, object]) -> None:
     assert len(remote.sources()) == 3
     assert remote.search(Query(text="block size"))[0].marks

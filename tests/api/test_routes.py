@@ -141,3 +141,25 @@ def test_half_a_character_is_a_bad_request(client: TestClient, path: str) -> Non
     answer = client.post(path, content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 400
     assert answer.json()["type"].endswith(":bad-request")
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/ask", {"question": "And blocks?", "history": [{"question": "Paging?", "answer": "\ud800"}]}),
+        ("/v1/ask", {"question": "What is a block?", "filters": {"versions": ["\ud800"]}}),
+        ("/v1/corrections", {"heard": "page", "corrected": "\ud800"}),
+        ("/v1/sources", {"paths": ["/\ud800"]}),
+        ("/v1/sources/sync", {"folder": "/\ud800"}),
+    ],
+)
+def test_half_a_character_in_a_body_is_a_bad_request(
+    client: TestClient, owner: dict[str, str], path: str, body: dict[str, object]
+) -> None:
+    response = client.post(path, content=json.dumps(body), headers=owner | {"Content-Type": "application/json"})
+    assert (response.status_code, response.headers["content-type"]) == (400, "application/problem+json")
+
+
+def test_half_a_character_names_no_correction(client: TestClient, owner: dict[str, str]) -> None:
+    body, headers = json.dumps({"ids": ["\ud800"], "accepted": True}), owner | {"Content-Type": "application/json"}
+    assert client.post("/v1/corrections/judge", content=body, headers=headers).status_code == 404
