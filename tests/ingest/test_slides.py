@@ -109,7 +109,7 @@ def fake_libreoffice(folder: Path, script: str) -> None:
         (None, "LibreOffice is not installed"),
         ("echo it failed; exit 1", "could not open the deck (it failed)"),
         ('for deck; do :; done; echo "%PDF-1.7 broken" > "${deck%.pptx}.pdf"', "cannot be read (the PDF is broken"),
-        ("sleep 60", "it took longer than 0 s"),
+        ("sleep 60", "LibreOffice took longer than 0 s"),
     ],
 )
 def test_without_libreoffice_the_deck_is_read_and_says_so(
