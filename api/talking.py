@@ -83,6 +83,7 @@ class Talking:
         self, talk: Talk, documents: Sequence[Document], lang: Lang, *, minutes: float | None, most: int
     ) -> Transcript | None:
         from generate.chapters import Length
+        from generate.llm import Meter
         from generate.named import titles_by
         from generate.titles import title_of
         from generate.transcript import chosen, transcript
@@ -98,7 +99,7 @@ class Talking:
             self._aligner.screens(document.source, spoken),
             lang,
             Length(minutes=minutes, most=most),
-            titles_by(llm) if llm else title_of,
+            titles_by(llm, Meter()) if llm else title_of,
         )
         return made if made.lines else None
 

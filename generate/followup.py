@@ -5,19 +5,17 @@ Only the question changes. Evidence is looked for anew in every turn, so an answ
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from generate import prompts
 from generate.fence import LANGUAGES, nonce, one_line
-from generate.llm import LanguageModel, Message, Meter, Schema
+from generate.llm import LanguageModel, Message, Meter
 from generate.quantity import quantities, supported
 from generate.question import Question, analyse
 from generate.relation import speaks
-from generate.verify import has_identifier, identifiers, is_plain
+from generate.reply import Asked, read, schema_of
+from generate.verify import has_identifier, identifiers, is_plain, visible
 from kb.errors import GenerationFailed
 from kb.text import folded
 from kb.types import Exchange, Lang
@@ -42,18 +40,8 @@ _TURNS = 4  # exchanges that a model sees
 _LONGEST = 600  # characters of an earlier answer that it sees, and of the question that it writes
 
 
-class _Rewritten(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class _Rewritten(Asked):
     question: str
-
-
-_SCHEMA: Schema = {
-    "type": "object",
-    "properties": {"question": {"type": "string"}},
-    "required": ["question"],
-    "additionalProperties": False,
-}
 
 
 def stand_alone(question: str, history: Sequence[Exchange], llm: LanguageModel | None, meter: Meter) -> str:
@@ -119,10 +107,9 @@ def _written(llm: LanguageModel, asked: Question, history: Sequence[Exchange], m
         nonce=mark,
     )
     try:
-        reply = llm.complete(message, schema=_SCHEMA, meter=meter)
-        value, _ = json.JSONDecoder(strict=False).raw_decode(reply[max(0, reply.find("{")) :])
-        written = " ".join(_Rewritten.model_validate(value).question.split())
-    except (GenerationFailed, ValueError, ValidationError):
+        reply = llm.complete(message, schema=schema_of(_Rewritten), meter=meter)
+        written = " ".join(visible(read(reply, _Rewritten).question).split())
+    except GenerationFailed:
         return None
     said = "\n".join([asked.text, *(f"{one.question}\n{one.answer}" for one in history)])
     return written if brings_nothing(written, said, asked.lang) else None

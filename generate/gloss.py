@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from generate import prompts
 from generate.fence import LANGUAGES, defanged, nonce
-from generate.llm import LanguageModel, Message, Meter, Schema
+from generate.llm import LanguageModel, Message, Meter
 from generate.quantity import quantities, supported
 from generate.relation import speaks
-from generate.verify import has_identifier, identifiers, is_plain
+from generate.reply import Asked, read, schema_of
+from generate.verify import has_identifier, identifiers, is_plain, visible
 from kb.errors import GenerationFailed
 from kb.text import folded
 from kb.types import Citation, Dropped, Lang
@@ -21,35 +19,13 @@ from kb.types import Citation, Dropped, Lang
 PROMPTS = ("gloss", "quotes")
 
 
-class _Gloss(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class _Gloss(Asked):
     n: int
     text: str
 
 
-class _Glosses(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-    glosses: tuple[_Gloss, ...] = ()
-
-
-_SCHEMA: Schema = {
-    "type": "object",
-    "properties": {
-        "glosses": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"n": {"type": "integer"}, "text": {"type": "string"}},
-                "required": ["n", "text"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["glosses"],
-    "additionalProperties": False,
-}
+class _Glosses(Asked):
+    glosses: tuple[_Gloss, ...]
 
 
 @dataclass(frozen=True)
@@ -87,13 +63,8 @@ def _written(llm: LanguageModel, citations: Mapping[int, Citation], lang: Lang, 
         user=prompts.load("quotes").render(nonce=mark, quotes=quotes),
         nonce=mark,
     )
-    text = llm.complete(message, schema=_SCHEMA, meter=meter)
-    try:
-        start = text.index("{")
-        value, _ = json.JSONDecoder(strict=False).raw_decode(text[start:])
-        return {one.n: one.text for one in _Glosses.model_validate(value).glosses}
-    except (ValueError, ValidationError) as error:
-        raise GenerationFailed("the translations are not the JSON that was asked for") from error
+    text = llm.complete(message, schema=schema_of(_Glosses), meter=meter)
+    return {one.n: visible(one.text) for one in read(text, _Glosses).glosses}
 
 
 def _fault(text: str, quote: str, lang: Lang) -> str:

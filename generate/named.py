@@ -2,45 +2,41 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import structlog
-from pydantic import BaseModel, ConfigDict
 
 from generate import prompts
 from generate.fence import LANGUAGES, defanged, nonce
-from generate.llm import LanguageModel, Message
+from generate.llm import LanguageModel, Message, Meter
+from generate.polarity import reversals
 from generate.question import content_terms
+from generate.reply import Asked, read, schema_of
 from generate.titles import WIDEST, Part, Titles, title_of, width
+from generate.verify import unborne
 from kb.errors import GenerationFailed
 from kb.glossary import load_glossary
 from kb.types import Lang
 
 _PROMPT_TOKENS = 700  # the instructions, and what JSON needs
 _NEW = 0.34  # share of a title's words that need not stand in the chapter: they may be its own words in another form
-_SCHEMA = {
-    "type": "object",
-    "properties": {"titles": {"type": "array", "items": {"type": "string"}}},
-    "required": ["titles"],
-    "additionalProperties": False,
-}
 _log = structlog.get_logger(__name__)
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _Reply(Asked):
     titles: tuple[str, ...]
 
 
-def titles_by(llm: LanguageModel) -> Titles:
-    """Titles that the model writes; where one does not hold, or the model fails, the one from slides and terms."""
+def titles_by(llm: LanguageModel, meter: Meter) -> Titles:
+    """Titles that the model writes; where one does not hold, or the model fails, the one from slides and terms.
+
+    Naming raises `Abandoned` as soon as `meter` says that nobody waits.
+    """
 
     def named(parts: Sequence[Part], lang: Lang) -> list[str]:
         own = title_of(parts, lang)
         titles: list[str] = []
-        for part, offered, safe in zip(parts, _offered(llm, parts, lang), own, strict=True):
+        for part, offered, safe in zip(parts, _offered(llm, parts, lang, meter), own, strict=True):
             rest = {*titles, *own} - {safe}
             titles.append(offered if offered not in rest and _holds(offered, part) else safe)
         return titles
@@ -48,7 +44,7 @@ def titles_by(llm: LanguageModel) -> Titles:
     return named
 
 
-def _offered(llm: LanguageModel, parts: Sequence[Part], lang: Lang) -> Sequence[str]:
+def _offered(llm: LanguageModel, parts: Sequence[Part], lang: Lang, meter: Meter) -> Sequence[str]:
     """One title for each part; empty ones where the model gives none."""
     nothing = [""] * len(parts)
     mark = nonce()
@@ -57,10 +53,8 @@ def _offered(llm: LanguageModel, parts: Sequence[Part], lang: Lang) -> Sequence[
     request = prompts.load("chapters").render(nonce=mark, language=LANGUAGES[lang], chapters=shown)
     message = Message("You write short, plain titles.", request, nonce=mark)
     try:
-        text = llm.complete(message, schema=_SCHEMA)
-        value, _ = json.JSONDecoder(strict=False).raw_decode(text[text.index("{") :])
-        titles = _Reply.model_validate(value).titles
-    except (GenerationFailed, ValueError) as error:  # pydantic's and JSON's errors are ValueErrors
+        titles = read(llm.complete(message, schema=schema_of(_Reply), meter=meter), _Reply).titles
+    except GenerationFailed as error:
         _log.warning("no_titles", error=str(error)[:200])
         return nothing
     return [" ".join(title.split()) for title in titles] if len(titles) == len(parts) else nothing
@@ -73,10 +67,13 @@ def _text(part: Part) -> str:
 
 
 def _holds(title: str, part: Part) -> bool:
-    """Whether it fits, and its words stand in the chapter, as they are or in the other language."""
+    """Whether it fits, its words stand in the chapter, as they are or in the other language, and it neither brings a
+    number or a name of its own nor turns round what is said: as `verify.check` holds claims against their evidence."""
     if not title or width(title) > WIDEST or not all(character.isprintable() for character in title):
         return False
     text = _text(part)
+    if any(unborne(title, text, text)) or any(reversals(title, text)):
+        return False
     known = content_terms(text)
     known |= {word for term in load_glossary().find(text) for name in term.names("und") for word in content_terms(name)}
     words = content_terms(title)

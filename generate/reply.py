@@ -5,12 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from generate.llm import Schema
 from generate.thinking import after_thoughts
 from kb.errors import GenerationFailed
+
+
+class Asked(BaseModel):
+    """Base of what else a model is asked for: its schema is closed, as servers demand of strict ones, but what a reply
+    has beyond it is passed over."""
+
+    model_config = ConfigDict(frozen=True, json_schema_extra={"additionalProperties": False})
 
 
 class Supporting(BaseModel):
@@ -35,6 +43,8 @@ class Reply(BaseModel):
     claims: tuple[Drafted, ...] = Field(default=())
 
 
+Shape = TypeVar("Shape", bound=BaseModel)
+
 _FENCED = re.compile(r"```[a-z]*\s*\n(.*?)```", re.S)
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _OPENING = re.compile(r"\s*(?:```[a-z]*\s*)?(?=[{\[])")
@@ -42,23 +52,52 @@ _CLAIMS = re.compile(r'"claims"\s*:\s*$')
 
 
 def parse(text: str) -> Reply:
-    """Read a reply that may be fenced, preceded by thoughts or chatter, or end its lists with a comma.
+    """Read a reply of claims that may be fenced, preceded by thoughts or chatter, or end its lists with a comma.
 
     Raises:
         GenerationFailed: if it holds no such JSON.
     """
+    value = _json_of(text, "{[")
+    return _validated({"claims": value} if isinstance(value, list) else value, Reply)
+
+
+def read(text: str, shape: type[Shape]) -> Shape:
+    """Read a reply as tolerantly as `parse` does, as the JSON object that `schema_of(shape)` asked for.
+
+    Raises:
+        GenerationFailed: if it holds no such JSON.
+    """
+    return _validated(_json_of(text, "{"), shape)
+
+
+def schema_of(shape: type[Asked]) -> Schema:
+    """The JSON schema of a reply that `read` takes."""
+    return shape.model_json_schema()
+
+
+def _validated(value: object, shape: type[Shape]) -> Shape:
+    try:
+        return shape.model_validate(value)
+    except ValidationError as error:
+        raise _unread(error) from error
+
+
+def _json_of(text: str, brackets: str) -> object:
+    """The first JSON value in `text` that begins with one of `brackets`."""
     text = after_thoughts(text)
     fenced = _FENCED.search(text)
     body = fenced[1] if fenced and not text.lstrip().startswith(("{", "[")) else text
-    error: Exception = ValueError("no JSON object in it")
-    for opening in re.finditer(r"[{\[]", body):
-        try:
-            value = _first_value(body[opening.start() :])
-            return Reply.model_validate({"claims": value} if isinstance(value, list) else value)
-        except (json.JSONDecodeError, ValidationError) as problem:
-            error = problem
-            break
-    raise GenerationFailed(f"the model's reply is not the JSON that was asked for: {error}")
+    opening = re.search(f"[{re.escape(brackets)}]", body)
+    if opening is None:
+        raise _unread("no JSON in it")
+    try:
+        return _first_value(body[opening.start() :])
+    except json.JSONDecodeError as error:
+        raise _unread(error) from error
+
+
+def _unread(reason: object) -> GenerationFailed:
+    return GenerationFailed(f"the model's reply is not the JSON that was asked for: {reason}")
 
 
 def _first_value(text: str) -> object:

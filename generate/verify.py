@@ -55,7 +55,7 @@ class Checked:
 def check(claim: Drafted, evidence: Mapping[str, Passage], lang: Lang = "und") -> Checked:
     """Hold one sentence against the evidence that was given to the model, by id; `lang` is the question's."""
     findings: list[Finding] = []
-    text = _without_references(_visible(claim.text), evidence, findings)
+    text = _without_references(visible(claim.text), evidence, findings)
     quoted = list(_carriers(claim, evidence, findings))
     carried = [passage for passage in quoted if is_related(text, passage)]
     if quoted and len(carried) < len(quoted):
@@ -66,7 +66,7 @@ def check(claim: Drafted, evidence: Mapping[str, Passage], lang: Lang = "und") -
         findings.append(_finding(Severity.P1, "uncited", text, "Name the evidence and copy the words that carry it."))
         return Checked(text, None, tuple(findings))
     findings += _hostile(text, carried)
-    findings += _unborne(text, carried)
+    findings += [_finding(Severity.P1, rule, text, hint) for rule, hint in _unborne(text, carried)]
     read = "\n".join(f"{passage.around}\n{passage.quote}" for passage in carried)
     findings += [_finding(Severity.P1, rule, text, hint) for rule, hint in reversals(text, read)]
     if not speaks(text, lang):
@@ -93,7 +93,7 @@ def _finding(severity: Severity, rule: str, place: str, hint: str) -> Finding:
     return Finding(severity=severity, rule=rule, place=place, hint=hint)
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Without characters that are not seen and would steer what is."""
     return "".join(
         c if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else " " * c.isspace() for c in text
@@ -176,25 +176,30 @@ def identifiers(text: str) -> Iterator[str]:
         yield folded(next(filter(None, found.groups())))
 
 
-def _unborne(text: str, carried: Sequence[Passage]) -> Iterator[Finding]:
-    """Numbers with their units, versions and identifiers that the cited evidence does not hold.
+def _unborne(text: str, carried: Sequence[Passage]) -> Iterator[tuple[str, str]]:
+    """What the cited evidence does not bear out.
 
     Numbers and versions must stand in the quotes, with the headings and table header above them; identifiers may also
     stand elsewhere in the cited chunk, because a claim names what its paragraph is about.
     """
     quotes = "\n".join(f"{p.around}\n{p.quote}\n{p.hit.source.version or ''}" for p in carried)
-    versions = folded(quotes)
-    chunks = folded("\n".join(f"{p.hit.source.title}\n{p.hit.chunk.full_text}\n{quotes}" for p in carried))
+    chunks = "\n".join(f"{p.hit.source.title}\n{p.hit.chunk.full_text}\n{quotes}" for p in carried)
+    return unborne(text, quotes, chunks)
+
+
+def unborne(text: str, evidence: str, around: str) -> Iterator[tuple[str, str]]:
+    """Versions and numbers with their units that `evidence` does not hold, identifiers that `around` does not: the rule
+    that `text` breaks, and a hint for whoever writes it anew."""
+    held, known = folded(evidence), folded(around).casefold()
     for version in _VERSION.findall(text):
-        if not re.search(rf"(?<![\d.]){re.escape(version.lstrip('v'))}(?!\d)", versions):
-            yield _finding(Severity.P1, "unsupported-version", text, f"{version} does not stand in the cited evidence.")
+        if not re.search(rf"(?<![\d.]){re.escape(version.lstrip('v'))}(?!\d)", held):
+            yield "unsupported-version", f"{version} does not stand in the cited evidence."
     for quantity in (*quantities(text), *spelled_out(text)):
-        if not supported(quantity, quotes):
-            hint = f"{quantity.written} does not stand in the cited evidence."
-            yield _finding(Severity.P1, "unsupported-number", text, hint)
+        if not supported(quantity, evidence):
+            yield "unsupported-number", f"{quantity.written} does not stand in the cited evidence."
     for name in identifiers(text):
-        if not _stands(name, text, chunks.casefold()):
-            yield _finding(Severity.P1, "unsupported-identifier", text, f"{name} does not stand in the cited evidence.")
+        if not _stands(name, text, known):
+            yield "unsupported-identifier", f"{name} does not stand in the cited evidence."
 
 
 def _stands(name: str, claim: str, evidence: str) -> bool:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generate.chapters import Length, _price, chapters
+from generate.llm import Abandoned, Meter
 from generate.named import titles_by
 from generate.titles import WIDEST, cut, shortened, title_of, width
 from kb.errors import GenerationFailed
@@ -147,7 +148,7 @@ def parts() -> list[list[Line]]:
 
 def test_a_model_names_chapters_and_code_checks_what_it_says() -> None:
     model = ScriptedModel('{"titles": ["预填充与解码的瓶颈", "量子纠缠与黑洞物理"]}')
-    assert list(titles_by(model)(parts(), "zh")) == ["预填充与解码的瓶颈", title_of(parts(), "zh")[1]]
+    assert list(titles_by(model, Meter())(parts(), "zh")) == ["预填充与解码的瓶颈", title_of(parts(), "zh")[1]]
     assert "<chapters" in model.messages[0].user
 
 
@@ -163,8 +164,33 @@ def test_a_model_names_chapters_and_code_checks_what_it_says() -> None:
     ],
 )
 def test_a_model_that_fails_costs_nothing(reply: str | Exception) -> None:
-    titles = titles_by(ScriptedModel(reply))(parts(), "zh")
+    titles = titles_by(ScriptedModel(reply), Meter())(parts(), "zh")
     own = title_of(parts(), "zh")
     assert len(set(titles)) == 2
     assert titles[1] == own[1]
     assert all(width(title) <= WIDEST and detect_lang(title) == "zh" for title in titles)
+
+
+SAID = "The KV cache holds blocks of sixteen tokens, so decoding throughput is higher."
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "KV cache blocks of 128 tokens",
+        "KV cache blocks: `--page-size`",
+        "Decoding throughput is lower",
+        "KV cache blocks in v0.9",
+    ],
+)
+def test_a_title_brings_no_number_no_name_and_no_other_direction(title: str) -> None:
+    part = [line(0, SAID, 0)]
+    held = "KV cache blocks of tokens"
+    named = titles_by(ScriptedModel(f'{{"titles": ["{title}"]}}', f'{{"titles": ["{held}"]}}'), Meter())
+    assert named([part], "en") == title_of([part], "en")
+    assert named([part], "en") == [held]
+
+
+def test_nobody_is_named_chapters_who_has_gone() -> None:
+    with pytest.raises(Abandoned):
+        titles_by(ScriptedModel('{"titles": ["a", "b"]}'), Meter(lambda: True))(parts(), "zh")

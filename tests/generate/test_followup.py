@@ -72,6 +72,12 @@ def rewritten(text: str) -> str:
     return json.dumps({"question": text}, ensure_ascii=False)
 
 
+def test_what_a_model_puts_in_holds_no_character_that_is_not_seen() -> None:
+    model = ScriptedModel(rewritten("What is \u202ethe default\u200b of --max-num-seqs?"))
+    history = turn("What does --max-num-seqs set?", "It limits sequences. [1]")
+    assert alone("What is its default?", history, llm=model) == "What is the default of --max-num-seqs?"
+
+
 def test_a_model_puts_in_what_the_question_leaves_out() -> None:
     model = ScriptedModel(rewritten("What is the default of --max-num-seqs?"))
     history = turn("What does --max-num-seqs set?", "It limits sequences. [1]")

@@ -54,6 +54,11 @@ def test_a_translation_that_does_not_hold_is_dropped_and_counted(reply: str | Ex
     assert says in result.dropped[0].reason
 
 
+def test_a_translation_holds_no_character_that_is_not_seen() -> None:
+    (citation,) = glossed(written(GOOD.replace("默认", "\u202e默\u200b认\u2066"))).citations
+    assert citation.gloss == GOOD
+
+
 def test_a_quote_in_the_questions_language_needs_none() -> None:
     assert gloss(ScriptedModel(), [cite(Passage(hit(QUOTE), 0, len(QUOTE), "prose"), 1)], "en", Meter()) == Glossed(
         (), ()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generate.reply import ClaimStream, Drafted, parse, schema
+from generate.reply import Asked, ClaimStream, Drafted, parse, read, schema, schema_of
 from kb.errors import GenerationFailed
 
 CLAIM = '{"text": "A.", "support": [{"id": "e1", "quote": "a"}]}'
@@ -45,7 +45,7 @@ def test_the_schema_allows_the_given_ids_only() -> None:
 # --- while it is being written ----------------------------------------------------------------------------------
 
 
-def read(text: str, cuts: set[int]) -> tuple[list[Drafted], list[Drafted]]:
+def streamed(text: str, cuts: set[int]) -> tuple[list[Drafted], list[Drafted]]:
     """Claims that came while `text` was written, cut at `cuts`, and those that came at its end."""
     stream, early, start = ClaimStream(), [], 0
     for end in [*sorted(cut for cut in cuts if cut < len(text)), len(text)]:
@@ -77,19 +77,19 @@ def test_p46_a_reply_cut_anywhere_gives_the_same_claims(
     written: list[dict[str, object]], is_fenced: bool, is_list: bool, cuts: set[int]
 ) -> None:
     text = json.dumps(written if is_list else {"claims": written}, ensure_ascii=False)
-    early, late = read(f"```json\n{text}\n```" if is_fenced else text, cuts)
+    early, late = streamed(f"```json\n{text}\n```" if is_fenced else text, cuts)
     assert [claim.model_dump(mode="json") for claim in early] == written
     assert late == []
 
 
 def test_a_reply_that_begins_with_something_else_is_read_at_its_end() -> None:
-    early, late = read(f'I think {{"claims": [{CLAIM}]}}, no.</think>{{"claims": [{CLAIM}, {CLAIM}]}}', set())
+    early, late = streamed(f'I think {{"claims": [{CLAIM}]}}, no.</think>{{"claims": [{CLAIM}, {CLAIM}]}}', set())
     assert early == []
     assert len(late) == 2
 
 
 def test_lists_beside_the_claims_are_no_claims() -> None:
-    early, late = read(f'{{"rejected": [{CLAIM}], "claims": []}}', set())
+    early, late = streamed(f'{{"rejected": [{CLAIM}], "claims": []}}', set())
     assert early == late == []
 
 
@@ -98,3 +98,30 @@ def test_claims_before_the_fault_were_given() -> None:
     assert len(stream.feed(f'{{"claims": [{CLAIM}, {{"txt": "B"}}, {CLAIM}]}}')) == 1
     with pytest.raises(GenerationFailed):
         stream.close()
+
+
+class Named(Asked):
+    titles: tuple[str, ...]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"titles": ["A"]}',
+        'hm {"titles": []}</think>Here: ```json\n{"titles": ["A",]}\n```',
+        'As [asked]: {"titles": ["A"], "lang": "en"} Bye.',
+    ],
+)
+def test_other_replies_are_read_as_tolerantly(text: str) -> None:
+    assert read(text, Named).titles == ("A",)
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", '{"titles": [', '{"titles": "A"}', '["A"]'])
+def test_what_is_no_such_reply_is_an_error(text: str) -> None:
+    with pytest.raises(GenerationFailed, match="not the JSON"):
+        read(text, Named)
+
+
+def test_the_schema_of_a_reply_is_closed() -> None:
+    asked = schema_of(Named)
+    assert (asked["required"], asked["additionalProperties"]) == (["titles"], False)
