@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from ingest.code_lines import indented
+from ingest.layout import Box
 from ingest.lines import Line, around, confidence_of
 from ingest.parsed import Block
 from kb.text import HAN
@@ -34,11 +35,17 @@ def _paragraphs(lines: Sequence[Line]) -> list[list[Line]]:
     paragraphs: list[list[Line]] = []
     for line in lines:
         last = paragraphs[-1][-1].box if paragraphs and line.role is Role.BODY else None
-        if last and -last.height < line.box.top - last.bottom < min(last.height, line.box.height):
+        if last and _continues(last, line.box):
             paragraphs[-1].append(line)
         else:
             paragraphs.append([line])
     return paragraphs
+
+
+def _continues(last: Box, box: Box) -> bool:
+    """Below it, and not only beside it."""
+    overlap = min(last.right, box.right) - max(last.left, box.left)
+    return overlap > 0 and -last.height < box.top - last.bottom < min(last.height, box.height)
 
 
 def _text(role: Role, lines: Sequence[Line]) -> str:

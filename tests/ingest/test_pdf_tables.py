@@ -163,3 +163,8 @@ def test_arrows_between_numbers_are_no_code(tmp_path: Path, blind: FakeRecognise
     read = roles(parse(tmp_path, Sheet(TITLE + text(60, 680, "Logical to physical") + labels)))
     assert {role for role, _ in read} == {Role.TITLE, Role.BODY}
     assert "0 \u2192 7" in [words for _, words in read]
+
+
+def test_a_label_that_stands_further_to_the_right_is_no_next_line(tmp_path: Path, blind: FakeRecogniser) -> None:
+    labels = text(60, 600, "logical block") + text(300, 590, "7") + text(60, 500, "A block holds the keys of 16 tokens")
+    assert (Role.BODY, "7") in roles(parse(tmp_path, Sheet(TITLE + text(60, 660, "Blocks") + labels)))
