@@ -116,7 +116,7 @@ class Batch:
                 raise StorageFailed.of(error) from error
             return self._failed(path, source, f"it cannot be read: {error}. Grant the right to read it, and its folder")
         except KBError as error:
-            return self._failed(path, source, str(error))
+            return self._failed(path, source, error.told)
         except Exception as error:  # noqa: BLE001 - one bad file never stops a batch, not even through a fault of ours
             _log.exception("adding failed", path=_shown(path))
             return self._failed(path, source, f"a fault of kb: {type(error).__name__}: {error}")

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kb.errors import (
     BadRequest,
+    BrokenOff,
     GenerationFailed,
     IndexMismatch,
     KBError,
@@ -70,6 +71,7 @@ PROBLEMS: dict[type[KBError], Problem] = {
     UnsafeSettings: Problem(ENVIRONMENT, 500, "unsafe-settings", "These settings must not be served"),
     GenerationFailed: Problem(GENERATION, 502, "generation-failed", "The language model failed"),
     Truncated: Problem(GENERATION, 502, "truncated", "The language model's answer was cut"),
+    BrokenOff: Problem(GENERATION, 502, "broken-off", "The language model's answer broke off"),
     LibraryBusy: Problem(ENVIRONMENT, 503, "library-busy", "The library is busy"),
     StorageFailed: Problem(ENVIRONMENT, 507, "storage-failed", "The library's folder cannot be used"),
     MissingDependency: Problem(ENVIRONMENT, 503, "missing-dependency", "Something is not installed"),

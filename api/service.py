@@ -98,7 +98,7 @@ class Service:
             self.unready = None
         except Exception as error:  # noqa: BLE001 - runs unwatched: who asks `unready` is the only one to tell
             _log.warning("not_ready", error=str(error), exc_info=not isinstance(error, KBError))
-            self.unready = str(error) if isinstance(error, KBError) else f"{type(error).__name__}: {error}"
+            self.unready = error.told if isinstance(error, KBError) else f"{type(error).__name__}: {error}"
 
     # --- changing ---------------------------------------------------------------------------------------------------
 

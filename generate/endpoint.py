@@ -144,7 +144,7 @@ class ChatModel:
                     yield piece
                 response = await anext(rest, None)
         except (openai.OpenAIError, httpx.HTTPError, ValueError) as error:
-            raise BrokenOff(explain(error)[0], where=self._place) from error
+            raise self._failure(explain(error)[0], kind=BrokenOff) from error
         finally:
             await rest.aclose()
             usage = tally.usage(self._settings)
@@ -158,13 +158,13 @@ class ChatModel:
     def _judge(self, finish: str | None, *, is_empty: bool) -> None:
         """Whether a reply that ended like this is one."""
         if finish == "length":
-            raise Truncated(
+            raise self._failure(
                 f"the model's reply was cut at {self._settings.max_tokens} tokens",
-                where=self._place,
-                remedy="Raise KB_LLM_MAX_TOKENS, or ask a narrower question",
+                "Raise KB_LLM_MAX_TOKENS, or ask a narrower question",
+                Truncated,
             )
         if finish is None:
-            raise BrokenOff("the endpoint broke off", where=self._place)
+            raise self._failure("the endpoint broke off", kind=BrokenOff)
         if is_empty:
             raise self._failure(
                 "the model's reply was empty",
@@ -213,12 +213,10 @@ class ChatModel:
         responses = await self._llm.astream_chat(messages, **options)
         return await anext(responses), responses
 
-    @property
-    def _place(self) -> str:
-        return f"{self._settings.base_url or 'the language model'} ({self._settings.model})"
-
-    def _failure(self, what: str, remedy: str) -> GenerationFailed:
-        return GenerationFailed(what, where=self._place, remedy=remedy)
+    def _failure(
+        self, what: str, remedy: str = "", kind: type[GenerationFailed] = GenerationFailed
+    ) -> GenerationFailed:
+        return kind(what, where=self._settings.model, remedy=remedy, endpoint=self._settings.base_url or "")
 
 
 def _next(pieces: queue.SimpleQueue[_Piece], meter: Meter) -> _Piece:

@@ -116,7 +116,7 @@ class EndpointEmbedder:
         if response.status_code == httpx.codes.BAD_REQUEST and _TOO_LONG.search(response.text):
             raise LimitExceeded(
                 "a text is longer than the endpoint's model reads",
-                where=self._base_url,
+                where=self._model,
                 remedy="lower KB_INGEST_CHUNK_TOKENS",
             )
         if response.is_error:
@@ -130,6 +130,7 @@ class EndpointEmbedder:
     def _failed(self, why: str) -> GenerationFailed:
         return GenerationFailed(
             f"the embedding endpoint did not answer as it should: {why}",
-            where=self._base_url,
+            where=self._model,
             remedy="check KB_EMBED_BASE_URL, KB_EMBED_MODEL and KB_EMBED_API_KEY, and that the server runs",
+            endpoint=self._base_url,
         )

@@ -19,6 +19,8 @@ KBError
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 
 class KBError(Exception):
     """Base of every error that this product raises on purpose.
@@ -36,6 +38,11 @@ class KBError(Exception):
         super().__init__(str(self))
 
     def __str__(self) -> str:
+        return self.told
+
+    @property
+    def told(self) -> str:
+        """What anyone may be told, readers of the service, too."""
         place = f"{self.where}: " if self.where else ""
         advice = f". {self.remedy}" if self.remedy else ""
         return f"{place}{self.what}{advice}"
@@ -89,7 +96,18 @@ class MissingDependency(KBError):
 
 
 class GenerationFailed(KBError):
-    pass
+    """`where` names the model.
+
+    Args:
+        endpoint: URL of its server. Host and path stand in the message, which only the owner's terminal and log show.
+    """
+
+    def __init__(self, what: str, *, where: str = "", remedy: str = "", endpoint: str = "") -> None:
+        self.endpoint = _without_key(endpoint)
+        super().__init__(what, where=where, remedy=remedy)
+
+    def __str__(self) -> str:
+        return f"{self.endpoint}: {self.told}" if self.endpoint else self.told
 
 
 class Truncated(GenerationFailed):
@@ -102,3 +120,12 @@ class BrokenOff(GenerationFailed):
 
 class UnsafeSettings(KBError):
     pass
+
+
+def _without_key(url: str) -> str:
+    """The URL without what may be secret in it: a name and a password, a query."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # brackets that do not match
+        return ""
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

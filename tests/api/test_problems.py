@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from api.errors import details_of
 from api.problems import EXIT_CODES, PROBLEMS, error_of, problem_of
 from kb import errors
 from kb.errors import KBError
@@ -24,6 +25,12 @@ def test_every_error_has_a_row_of_its_own(kind: type[KBError]) -> None:
 @pytest.mark.parametrize("kind", PROBLEMS)
 def test_a_client_gets_back_the_error_that_the_service_raised(kind: type[KBError]) -> None:
     assert error_of(PROBLEMS[kind].type) is kind
+
+
+def test_readers_are_not_told_where_a_model_runs() -> None:
+    details = details_of(errors.GenerationFailed("no answer", where="qwen", endpoint="http://user:key@10.0.0.7/v1"))
+    assert (details.detail, details.where) == ("no answer", "qwen")
+    assert "10.0.0.7" not in details.model_dump_json()
 
 
 def test_an_error_without_a_row_counts_as_its_ancestor() -> None:

@@ -140,6 +140,14 @@ def test_no_server_is_a_clear_failure() -> None:
         chat.complete(ASK)
 
 
+def test_readers_are_told_the_models_name_and_not_where_it_runs() -> None:
+    with model("http://user:key@127.0.0.1:1/v1") as chat, pytest.raises(GenerationFailed) as failed:
+        chat.complete(ASK)
+    assert failed.value.where == "scripted"
+    assert not any(secret in failed.value.told for secret in ("user", "key@", "127.0.0.1"))
+    assert str(failed.value).startswith("http://127.0.0.1:1/v1: scripted: ")
+
+
 def test_a_silent_server_is_a_timeout() -> None:
     failure = pytest.raises(GenerationFailed, match=r"no answer in time\. Raise KB_LLM_TIMEOUT")
     with socket.create_server(("127.0.0.1", 0)) as silent:

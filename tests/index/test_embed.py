@@ -264,8 +264,10 @@ def test_an_unreachable_endpoint_is_a_typed_error() -> None:
     def refused(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused")
 
-    with pytest.raises(GenerationFailed, match="KB_EMBED_BASE_URL"):
+    with pytest.raises(GenerationFailed, match="KB_EMBED_BASE_URL") as failed:
         endpoint(refused).embed_query("q")
+    assert failed.value.where == "bge-m3"
+    assert "127.0.0.1" not in failed.value.told  # nor do readers learn where it runs
 
 
 @pytest.mark.parametrize(("card", "most"), [({"id": "bge-m3", "max_model_len": 8192}, 8192), ({"id": "other"}, 512)])

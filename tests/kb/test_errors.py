@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
 from kb import errors
-from kb.errors import KBError, UnreadableSource
+from kb.errors import GenerationFailed, KBError, Truncated, UnreadableSource
 
 
 def test_a_message_says_what_where_and_what_to_do() -> None:
@@ -23,3 +25,14 @@ def test_the_drawn_tree_is_the_tree() -> None:
         line.split()[1] if line[0] in "├└" else line.split()[2] for line in errors.__doc__.splitlines() if "── " in line
     }
     assert drawn == names(KBError)
+
+
+@pytest.mark.parametrize("kind", [GenerationFailed, Truncated])
+def test_the_address_of_a_model_is_the_owners_alone_and_holds_no_key(kind: type[GenerationFailed]) -> None:
+    error = kind("no answer", where="qwen", remedy="Wait", endpoint="http://user:key@10.0.0.7:8000/v1?token=t#f")
+    assert error.told == "qwen: no answer. Wait"
+    assert str(error) == "http://10.0.0.7:8000/v1: qwen: no answer. Wait"
+
+
+def test_an_address_that_is_none_is_not_told() -> None:
+    assert str(GenerationFailed("no answer", endpoint="http://[user:key@x")) == "no answer"
