@@ -65,7 +65,7 @@ def _chosen(
     except (KBError, OSError, ValueError) as error:
         into.miss(target, number, f"it cannot be read: {error}")
         return None
-    return (path, lines) if into.has_room(target, number, len(lines)) else None
+    return (path, lines) if into.has_room(target, number, lines) else None
 
 
 def _selected(lines: list[str], options: Mapping[str, str]) -> list[str]:

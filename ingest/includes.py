@@ -23,6 +23,7 @@ _ROOT_FILES = ("mkdocs.yml", "mkdocs.yaml", "zensical.toml", "conf.py", "docusau
 _MOST_DEEP = 6  # includes inside includes
 MOST_LINES = 20_000  # a note with all that it includes
 _MOST_FILES = 500
+_MOST_CHARACTERS = 4_000_000  # included: a line may be as long as a file
 _SNIPPET = re.compile(r"(?P<indent>[ \t]*)-+8<-+[ \t]+[\"'](?P<target>[^\"']+)[\"'][ \t]*$")
 _SNIPPETS = re.compile(r"[ \t]*-+8<-+[ \t]*$")  # opens and closes a list of them
 _TEMPLATE = re.compile(r"(?P<indent>[ \t]*)\{%-?\s*include(?:-markdown)?\s+[\"'](?P<target>[^\"']+)[\"'].*%\}[ \t]*$")
@@ -43,21 +44,23 @@ class Expanded:
     dropped: list[Dropped] = field(default_factory=list)
     where: str = ""
     files: int = 0
+    characters: int = 0  # of the files that are included
     is_full: bool = False  # nothing more is included: told once
 
     def add(self, line: str, number: int) -> None:
         self.lines.append(line)
         self.numbers.append(number)
 
-    def has_room(self, target: str, number: int, lines: int) -> bool:
-        """Whether another file, of so many lines, may be included; the first one that may not is told."""
-        if self.files >= _MOST_FILES or len(self.lines) + lines > MOST_LINES:
-            self.is_full = True
-            reason = f"more than {_MOST_FILES} files or {MOST_LINES:,} lines: no more is included"
-            self.miss(target, number, reason)
-            return False
+    def has_room(self, target: str, number: int, lines: Sequence[str]) -> bool:
+        """Whether another file, of these lines, may be included; the first one that may not is told."""
         self.files += 1
-        return True
+        self.characters += sum(map(len, lines))
+        total = len(self.lines) + len(lines)
+        if self.files > _MOST_FILES or total > MOST_LINES or self.characters > _MOST_CHARACTERS:
+            self.is_full = True
+            most = f"{_MOST_FILES} files, {MOST_LINES:,} lines or {_MOST_CHARACTERS:,} characters"
+            self.miss(target, number, f"more than {most}: no more is included")
+        return not self.is_full
 
     def miss(self, target: str, number: int, reason: str) -> None:
         what = f"included file {printable(target)!r}"
@@ -132,7 +135,7 @@ def _read(include: Include, number: int, chain: tuple[Path, ...], into: Expanded
     if chosen is None:
         into.miss(include.target, number, f"it has no section {choice['section']}")
         return None
-    if not into.has_room(include.target, number, len(chosen)):
+    if not into.has_room(include.target, number, chosen):
         return None
     while chosen and not chosen[-1].strip():
         chosen.pop()

@@ -205,3 +205,13 @@ def test_lines_that_are_asked_for_again_and_again_end(docs: Path) -> None:
     (docs / "long.py").write_text("x = 1\n" * 1000, "utf-8")
     parsed = read(docs, f"Text\n\n.. literalinclude:: long.py\n   :lines: {'1-,' * 50_000}\n", "note.rst")
     assert "no more is included" in parsed.dropped[0].reason
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [("note.md", '--8<-- "wide.txt"\n'), ("note.rst", ".. include:: wide.txt\n")]
+)
+def test_a_long_line_is_not_multiplied(docs: Path, name: str, line: str) -> None:
+    (docs / "wide.txt").write_text("word " * 200_000, "utf-8")
+    parsed = read(docs, "Text.\n\n" + line * 60, name)
+    assert sum(len(block.text) for block in parsed.blocks) < 5_000_000
+    assert [item for item in parsed.dropped if "no more is included" in item.reason]
