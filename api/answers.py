@@ -12,7 +12,7 @@ from rich.text import Text
 
 from api.chaptering import show_screen
 from api.console import link, note, out, say, visible
-from api.results import headline
+from api.results import headline, show_heard
 
 if TYPE_CHECKING:
     from kb.types import Answer, AnswerEvent, Citation, Dropped, Exchange
@@ -68,6 +68,7 @@ def _show_ground(answer: Answer) -> None:
 def _show_citation(citation: Citation) -> None:
     say(headline(f"[{citation.n}]", citation.title, citation.locator, citation))
     say(visible(citation.quote), indent=4)
+    show_heard(citation.heard)
     if citation.gloss:
         say(Text(f"translated by the model: {visible(citation.gloss)}", style="italic"), indent=4)
     say(link(citation.href, citation.locator), indent=4)

@@ -34,6 +34,7 @@ def show_hits(hits: Sequence[MarkedHit]) -> None:
         before, after = ((hit.around.header, hit.around.before), (hit.around.after,)) if hit.around else ((), ())
         _say_around(before)
         say(_marked(hit.quote, hit.marks), indent=4)
+        show_heard(hit.heard)
         _say_around(after)
         say(link(hit.href, hit.locator), indent=4)
         show_screen(screen_at(hit.screens, hit.locator))
@@ -42,6 +43,12 @@ def show_hits(hits: Sequence[MarkedHit]) -> None:
         say()
     if not hits:
         note("Nothing found. Try other words, or fewer filters.")
+
+
+def show_heard(heard: str) -> None:
+    """What was recognised where a quote has words that were corrected."""
+    if heard:
+        say(Text(f"heard: {visible(heard)}", style="dim"), indent=4)
 
 
 def _say_around(texts: Iterable[str]) -> None:

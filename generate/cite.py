@@ -87,6 +87,7 @@ def cite(passage: Passage, n: int) -> Citation:
         kind=source.kind,
         locator=locator,
         quote=passage.quote,
+        heard=passage.hit.chunk.heard(passage.start, passage.end),
         href=locator.href(source),
         lang=passage.hit.chunk.lang,
         date=source.date,

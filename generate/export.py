@@ -137,7 +137,8 @@ class _Renderer:
         target = markdown.href(locator.href(source))
         link = f" · [{self.words.open}]({target})" if target else ""
         version = f", {markdown.escape(source.version)}" if source.version else ""
-        return f"[^{quote.evidence.id}]: {markdown.escape(source.title)}{version}, {place} (`{locator}`){link}"
+        heard = f" · {self.words.heard.format(text=markdown.escape(_running(quote.heard)))}" if quote.heard else ""
+        return f"[^{quote.evidence.id}]: {markdown.escape(source.title)}{version}, {place} (`{locator}`){link}{heard}"
 
     def _place(self, locator: Locator) -> str:
         if isinstance(locator, Time):
@@ -157,7 +158,7 @@ class _Renderer:
     def _warnings(self) -> Iterator[str]:
         lines = [f"{dropped.what}, {dropped.where}: {dropped.reason}" for dropped in self.ledger.warnings]
         lines += [
-            self.words.misheard.format(heard=one.heard, meant=one.meant, where=self._place(one.locator))
+            self.words.misheard.format(heard=one.heard, meant=one.corrected, where=self._place(one.locator))
             for one in self.ledger.misheard
         ]
         if self.ledger.slides and self.ledger.aligned:

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from generate.quotes import Quote, Slide, is_written, quote_of, slides_of, spoken
 from generate.transcript import is_said
 from kb.glossary import load_glossary
-from kb.text import HAN
 from kb.types import (
+    Correction,
     Document,
     Dropped,
     Fact,
     Frozen,
     Kind,
-    Locator,
     Role,
     Source,
     Support,
@@ -33,14 +32,6 @@ class Word(Frozen):
     uses: int
 
 
-class Misheard(Frozen):
-    """What the transcript says, and the term that was probably meant."""
-
-    heard: str
-    meant: str
-    locator: Locator
-
-
 class Ledger(Frozen):
     """Facts in the order of the talk; one fact for each quote, until someone merges them."""
 
@@ -50,7 +41,7 @@ class Ledger(Frozen):
     quotes: tuple[Quote, ...]
     facts: tuple[Fact, ...]
     words: tuple[Word, ...]
-    misheard: tuple[Misheard, ...]
+    misheard: tuple[Correction, ...]
     aligned: float  # how sure it is, on average, which slide speech belongs to; 0 without any
     warnings: tuple[Dropped, ...]
 
@@ -92,7 +83,7 @@ def build(talk: Talk, documents: Sequence[Document], transcript: Transcript | No
         quotes=tuple(quotes),
         facts=tuple(_facts(quotes)),
         words=tuple(_words(quotes)),
-        misheard=tuple(_misheard(quotes)),
+        misheard=tuple(_unreviewed(heard)) if heard else (),
         aligned=sum(on.confidence for on in screens.values()) / len(screens) if screens else 0.0,
         warnings=tuple(_warnings(documents, heard)),
     )
@@ -114,15 +105,13 @@ def _words(quotes: Sequence[Quote]) -> Iterator[Word]:
         yield Word(zh=term.zh[0] if term.zh else "", en=term.en[0] if term.en else "", abbr=abbr, uses=count)
 
 
-def _misheard(quotes: Sequence[Quote]) -> Iterator[Misheard]:
-    for quote in quotes:
-        if quote.role is Role.SPEECH:
-            heard_text = quote.evidence.quote.casefold()
-            for term in load_glossary().terms:
-                for heard in term.heard_as:
-                    if heard.casefold() in heard_text:
-                        meant = (term.zh if HAN.search(heard) and term.zh else term.en)[0]
-                        yield Misheard(heard=heard, meant=meant, locator=quote.evidence.locator)
+def _unreviewed(transcript: Document) -> Iterator[Correction]:
+    """The first place of each wording that was corrected by the glossary alone."""
+    seen: set[str] = set()
+    for each in transcript.corrections:
+        if each.rule in ("glossary", "sound") and each.id not in seen:
+            seen.add(each.id)
+            yield each
 
 
 def _warnings(documents: Sequence[Document], transcript: Document | None) -> Iterator[Dropped]:

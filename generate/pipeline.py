@@ -24,7 +24,7 @@ from kb.types import Article, Document, Finding, Frozen, Lang, Outline, Severity
 
 Made = TypeVar("Made", bound=BaseModel)
 
-_VERSION = "pipeline/2"
+_VERSION = "pipeline/3"
 STAGES = ("ledger", "outline", "draft", "check", "export")
 
 

@@ -25,6 +25,7 @@ class Quote(Frozen):
     evidence: Evidence
     role: Role
     flags: frozenset[Flag] = frozenset()
+    heard: str = ""  # as it was recognised, where words of it were corrected
     slide: int | None = None
 
 
@@ -49,7 +50,7 @@ def quote_of(segment: Segment, slide: int | None) -> Quote:
         quote=segment.text,
         lang=segment.lang,
     )
-    return Quote(evidence=evidence, role=segment.role, flags=segment.flags, slide=slide)
+    return Quote(evidence=evidence, role=segment.role, flags=segment.flags, heard=segment.heard, slide=slide)
 
 
 def is_written(segment: Segment) -> bool:
@@ -133,10 +134,12 @@ def _continues(run: Sequence[Segment], segment: Segment) -> bool:
 
 def _joined(run: Sequence[Segment], slide: int | None) -> Quote:
     first, last = run[0], run[-1]
+    is_corrected = any(segment.heard for segment in run)
     merged = first.model_copy(
         update={
             "text": "\n".join(segment.text for segment in run),
             "locator": merge_locators(first.locator, last.locator),
+            "heard": "\n".join(segment.heard or segment.text for segment in run) if is_corrected else "",
             "flags": frozenset().union(*(segment.flags for segment in run)),
         }
     )

@@ -30,6 +30,7 @@ class Wording:
     words_head: str
     warnings: str
     misheard: str
+    heard: str
     aligned: str
     page: str
     lines: str
@@ -61,7 +62,8 @@ _ZH = Wording(
     words="术语",
     words_head="| 中文 | 英文 | 缩写 | 次数 |",
     warnings="提醒",
-    misheard="字幕里的“{heard}”可能是“{meant}”（{where}）。",
+    misheard="识别出的“{heard}”已改为“{meant}”（{where}）；请核对。",
+    heard="已更正；识别为“{text}”",
     aligned="口述与幻灯片的对应关系由程序按用词、语义与画面推算，平均把握为 {share}；请核对。",
     page="第 {page} 页",
     lines="第 {start}–{end} 行",
@@ -93,7 +95,8 @@ _EN = Wording(
     words="Terms",
     words_head="| Chinese | English | Abbreviation | Uses |",
     warnings="Warnings",
-    misheard="“{heard}” in the transcript may be “{meant}” ({where}).",
+    misheard="“{heard}” was heard and corrected to “{meant}” ({where}): please check.",
+    heard="corrected; heard: “{text}”",
     aligned="A program laid the speech to the slides by words, meaning and the picture; it is {share} sure on average: "
     "please check.",
     page="page {page}",

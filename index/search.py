@@ -155,6 +155,7 @@ def _hit(entry: Entry, wanted: Mapping[str, float], context: int, beside: Mappin
         score=best.score,
         ranks=tuple(Rank(list=name, rank=place, score=score) for name, place, score in best.places),
         quote=chunk.text[start:end],
+        heard=chunk.heard(start, end),
         locator=locator,
         href=locator.href(source),
         twins=entry.twins,

@@ -18,7 +18,21 @@ from ingest.packing import partition
 from ingest.pieces import Piece, cut, halve
 from kb.errors import LimitExceeded
 from kb.text import detect_lang, stable_id
-from kb.types import Chunk, Document, Flag, Mark, Page, Role, Segment, Source, Span, Time, merge_locators
+from kb.types import (
+    Chunk,
+    Correction,
+    Document,
+    Flag,
+    Mark,
+    Misheard,
+    Page,
+    Role,
+    Segment,
+    Source,
+    Span,
+    Time,
+    merge_locators,
+)
 
 RECIPE = "structure/3"
 _LEAST_ROOM = 8  # tokens of text, beside the embedder's prefix and special tokens
@@ -85,7 +99,7 @@ class _Splitter:
     def _fit(self, group: Group) -> Iterator[Chunk]:
         """A chunk of the group; more than one where the pieces together take more tokens than each on its own."""
         for context in dict.fromkeys((self.titles.above(group), "")):
-            chunk = _chunk(group, context, self.document.source)
+            chunk = _chunk(group, context, self.document)
             tokens = self.count_tokens(chunk.full_text)
             if tokens <= self.max_tokens:
                 yield chunk.model_copy(update={"tokens": tokens})
@@ -113,7 +127,8 @@ class _Splitter:
 # --- making a chunk ---------------------------------------------------------------------------------------------
 
 
-def _chunk(group: Group, context: str, source: Source) -> Chunk:
+def _chunk(group: Group, context: str, document: Document) -> Chunk:
+    source = document.source
     text, spans = _assemble(group)
     lang = detect_lang(text)
     return Chunk(
@@ -128,7 +143,18 @@ def _chunk(group: Group, context: str, source: Source) -> Chunk:
         tokens=0,
         recipe=RECIPE,
         original="\n".join(dict.fromkeys(piece.segment.original for piece in group if piece.segment.original)),
+        misheard=tuple(_misheard(text, spans, document.corrections)),
     )
+
+
+def _misheard(text: str, spans: Sequence[Span], corrections: Sequence[Correction]) -> Iterator[Misheard]:
+    """What was corrected in the spans, in order; the edge of a chunk may lie inside it."""
+    for span in spans:
+        for each in corrections:
+            start = max(span.start, span.start + each.start - span.offset)
+            end = min(span.end, span.start + each.start + len(each.corrected) - span.offset)
+            if each.order == span.order and start < end and text[start:end] != each.heard:
+                yield Misheard(start=start, end=end, heard=each.heard)
 
 
 def _assemble(group: Group) -> tuple[str, tuple[Span, ...]]:

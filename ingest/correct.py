@@ -38,14 +38,18 @@ def correct(document: Document, decisions: Sequence[Decision] = ()) -> Document:
     source = document.source
     own = [each for each in decisions if each.source_id in (source.id, None)]
     corrector = _Corrector(own)
-    segments, corrections = [], []
+    segments: list[Segment] = []
+    corrections: list[Correction] = []
     for segment in document.segments:
         raw = segment.heard or segment.text
         by_machine = source.kind is Kind.RECORDING and Flag.CAPTIONS not in segment.flags
         places = corrector.places(raw, by_machine=by_machine) if segment.role is Role.SPEECH else []
         text = _replaced(raw, places)
-        segments.append(segment.model_copy(update={"text": text, "heard": raw if text != raw else ""}))
-        corrections += [_correction(segment, raw, place) for place in places]
+        corrected = {Flag.CORRECTED} if text != raw else set()
+        flags = segment.flags - {Flag.CORRECTED} | corrected
+        update = {"text": text, "heard": raw if corrected else "", "flags": flags}
+        segments.append(segment.model_copy(update=update))
+        corrections += _corrections(segment, raw, places)
     return document.model_copy(update={"segments": tuple(segments), "corrections": tuple(corrections)})
 
 
@@ -54,16 +58,19 @@ def wording_id(heard: str, corrected: str) -> str:
     return stable_id(_key(heard), corrected)[:8]
 
 
-def _correction(segment: Segment, raw: str, place: _Place) -> Correction:
-    heard, corrected = raw[place.start : place.end], place.wording.corrected
-    return Correction(
-        id=wording_id(heard, corrected),
-        order=segment.order,
-        locator=segment.locator,
-        heard=heard,
-        corrected=corrected,
-        rule=place.wording.rule,
-    )
+def _corrections(segment: Segment, raw: str, places: Sequence[_Place]) -> Iterator[Correction]:
+    longer = 0  # than `raw` is the text so far
+    for start, end, (_, corrected, rule) in places:
+        yield Correction(
+            id=wording_id(raw[start:end], corrected),
+            order=segment.order,
+            start=start + longer,
+            locator=segment.locator,
+            heard=raw[start:end],
+            corrected=corrected,
+            rule=rule,
+        )
+        longer += len(corrected) - (end - start)
 
 
 def _replaced(raw: str, places: Sequence[_Place]) -> str:

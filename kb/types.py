@@ -173,6 +173,7 @@ class Flag(StrEnum):
     LOW_CONFIDENCE = "low_confidence"  # speech that the transcriber was unsure of
     TRANSLATION = "translation"  # text of a translation catalogue
     OCR = "ocr"  # read from pixels
+    CORRECTED = "corrected"  # speech with words that were misheard, as they were meant; `heard` is what was recognised
     CAPTIONS = "captions"  # of a recording: as its captions say it, not as it was heard
 
 
@@ -241,6 +242,7 @@ class Correction(Frozen):
 
     id: str
     order: int = Field(ge=0)  # of the segment
+    start: int = Field(default=0, ge=0)  # of `corrected` in the segment's text
     locator: Locator
     heard: str
     corrected: str
@@ -326,6 +328,14 @@ class Span(Frozen):
     role: Role = Role.BODY  # the segment's
 
 
+class Misheard(Frozen):
+    """`chunk.text[start:end]` was recognised as `heard`."""
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+    heard: str
+
+
 class Chunk(Frozen):
     """What is embedded and found: whole segments where they fit, with the titles above them as `context`."""
 
@@ -340,6 +350,7 @@ class Chunk(Frozen):
     tokens: int
     recipe: str
     original: str = ""  # what its segments are translations of, where a catalogue says so
+    misheard: tuple[Misheard, ...] = ()  # of speech, in order
     previous_id: str | None = None
     next_id: str | None = None
 
@@ -362,6 +373,15 @@ class Chunk(Frozen):
         if not touched:
             raise ValueError(f"{start}:{end} lies outside every span of chunk {self.id}")
         return merge_locators(touched[0], touched[-1])
+
+    def heard(self, start: int, end: int) -> str:
+        """The words of `text[start:end]` as they were recognised; empty where none of them was corrected."""
+        touched = [each for each in self.misheard if each.start < end and each.end > start]
+        parts, at = [], start
+        for each in touched:
+            parts += [self.text[at : each.start], each.heard]
+            at = each.end
+        return "".join([*parts, self.text[at:end]]) if touched else ""
 
 
 def merge_locators(first: Time | Page | Mark, last: Time | Page | Mark) -> Time | Page | Mark:
@@ -423,6 +443,7 @@ class Hit(Frozen):
     score: float
     ranks: tuple[Rank, ...]
     quote: str
+    heard: str = ""  # the quote as it was recognised, where words of it were corrected
     locator: Locator
     href: str
     thumbnail: str | None = None  # of its page, or of the page that was on the screen
@@ -482,6 +503,7 @@ class Citation(Frozen):
     kind: Kind
     locator: Locator
     quote: str
+    heard: str = ""  # the quote as it was recognised, where words of it were corrected: nobody may have said the quote
     href: str
     lang: Lang = "und"
     date: Date | None = None

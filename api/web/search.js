@@ -153,6 +153,7 @@ function card(item, after = null) {
       el("h3", {}, item.n ? el("span", { class: "number", text: item.n }) : null, el("a", { ...link, class: "open", text: item.title })),
       el("p", { class: "facts", text: facts(item.source, item.locator) }),
       el("blockquote", { lang: item.source.lang === "und" ? null : item.source.lang }, ...item.body),
+      item.heard ? el("p", { class: "dim heard", text: say("heard", item.heard) }) : null,
       isWeb(item.href) ? el("p", { class: "address", text: decode(item.href) }) : null, after),
     image ? el("a", { ...link, tabindex: "-1", "aria-hidden": "true" }, image) : null);
 }
@@ -216,7 +217,8 @@ function marker(citation) {
 
 function showQuote(anchor, citation) {
   const quote = $("quote");
-  quote.replaceChildren(el("strong", { text: citation.title }), el("span", { class: "facts", text: facts(citation, citation.locator) }), el("q", { text: reflowed(citation.quote) }));
+  quote.replaceChildren(el("strong", { text: citation.title }), el("span", { class: "facts", text: facts(citation, citation.locator) }), el("q", { text: reflowed(citation.quote) }),
+    citation.heard ? el("span", { class: "dim heard", text: say("heard", citation.heard) }) : "");
   quote.hidden = false;
   const at = anchor.getBoundingClientRect();
   const left = Math.max(12, Math.min(at.left - 24, innerWidth - quote.offsetWidth - 12));

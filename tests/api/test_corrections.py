@@ -61,6 +61,16 @@ def test_a_transcript_is_corrected_and_tells_it(service: Service) -> None:
     assert hit.quote in service.show(hit.source.id).segments[0].text
 
 
+def test_a_quote_that_nobody_said_tells_what_was_heard(service: Service) -> None:
+    (hit, *_) = service.search(Query(text="KV cache paged"))
+    assert (hit.quote, hit.heard) == ("The KV cache is paged.", SAID[0])
+    answer = service.ask("What is paged?")
+    cited = answer.refused.nearest if answer.refused else answer.citations
+    told = {each.heard.split("\n")[0] for each in cited if "The KV cache is paged." in each.quote}
+    assert told == {SAID[0]}
+    assert {each.heard for each in service.search(Query(text="sixteen resources")) if "sixteen" in each.quote} == {""}
+
+
 def test_what_is_added_for_a_source_changes_it_alone_and_is_found(
     service: Service, transcriber: FakeTranscriber
 ) -> None:
@@ -145,6 +155,8 @@ def test_on_the_command_line(
     listed = kb("show", "--corrections", "one.wav").splitlines()
     assert listed[0].split("\t") == ["id", "heard", "corrected", "rule", "state", "where"]
     assert listed[1].split("\t")[1:] == ["KV cash", "KV cache", "glossary", "open", "0:00–0:00"]
+    assert "heard: The KV cash is paged." in kb("search", "KV cache paged")
+    assert "heard: The KV cash is paged." in kb("ask", "What is paged?")
     kb("corrections", "reject", listed[1].split("\t")[0], "--source", "one.wav")
     assert '"text": "The KV cash is paged."' in kb("show", "one.wav", "--json")
     kb("corrections", "add", "resources", "tokens")

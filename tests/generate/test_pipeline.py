@@ -9,8 +9,9 @@ import yaml
 
 from generate import ledger as ledgers
 from generate import outline, pipeline
+from ingest.correct import correct
 from kb.errors import BadRequest, UnreadableSource
-from kb.types import Article, Document, Kind, Lang, Role, Talk
+from kb.types import Article, Decision, Document, Kind, Lang, Role, Talk
 from tests.generate.talks import CAPTIONS, DECK, DOCUMENTS, NOTE, TALK, Pictures, document, heard
 
 
@@ -77,9 +78,25 @@ def test_gaps_and_warnings_are_visible(home: Path, images: Pictures) -> None:
     article, text = write(home, images)
     assert "第 5 页有没能读出的图或文字" in text
     assert "置信度低的口述" in text
-    assert "“KV cash”可能是“KV cache”" in text
     assert "no alternative text" in text
     assert article.gaps == text.count("    - ")
+
+
+def test_what_was_heard_is_told_where_a_quote_was_corrected(home: Path, images: Pictures) -> None:
+    recording = CAPTIONS.model_copy(update={"source": CAPTIONS.source.model_copy(update={"kind": Kind.RECORDING})})
+    _, text = write(home, images, docs=(DECK, correct(recording), NOTE))
+    assert "> 最后是量化，KV cache 压到 FP8" in text
+    (note,) = re.findall(r"^\[\^E\w+\]:.*识别为.*$", text, re.M)
+    assert note.endswith("已更正；识别为“最后是量化，KV cash 压到 FP8”")
+    assert "识别出的“KV cash”已改为“KV cache”" in text
+    judged = [Decision(heard="KV cash", corrected="KV cache", accepted=accepted) for accepted in (True, False)]
+    _, accepted = write(home, images, docs=(DECK, correct(recording, judged[:1]), NOTE))
+    assert "识别为" in accepted, "a person vouches for the words, not that they were heard"
+    assert "已改为" not in accepted
+    _, rejected = write(home, images, docs=(DECK, correct(recording, judged[1:]), NOTE))
+    assert "> 最后是量化，KV cash 压到 FP8" in rejected
+    assert "已改为" not in rejected
+    assert "识别为" not in rejected
 
 
 def test_the_words_around_the_quotes_are_in_the_language_of_the_article(home: Path, images: Pictures) -> None:

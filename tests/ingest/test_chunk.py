@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from ingest import notes
 from ingest.chunk import split
+from ingest.correct import correct
 from ingest.parsed import Block, Reading
 from kb.errors import LimitExceeded
 from kb.settings import Settings
-from kb.types import Chunk, Document, Flag, Mark, Page, Role, Time, merge_locators
+from kb.types import Chunk, Document, Flag, Kind, Mark, Page, Role, Time, merge_locators
 from tests.fakes import FakeEmbedder
 from tests.ingest.documents import CLOSERS, DOCUMENTS, NOTES, check, document, has_open_fence, note
 
@@ -293,3 +294,19 @@ def test_spans_keep_the_part_that_their_segment_plays() -> None:
         "# Title": Role.TITLE,
         "A sentence.": Role.BODY,
     }
+
+
+def test_what_was_heard_is_known_of_every_stretch() -> None:
+    said = ("Hello there.", "Profil fills the KV cash, and export parallelism helps. Prefill ends.", "Bye.")
+    blocks = [Block(text, Time(start_ms=n * 1000, end_ms=n * 1000 + 900), Role.SPEECH) for n, text in enumerate(said)]
+    heard = document(blocks, uri="file:///a.wav")
+    recording = heard.source.model_copy(update={"kind": Kind.RECORDING})
+    for budget in (12, 24, 128):
+        for chunk in chunks_of(correct(heard.model_copy(update={"source": recording})), budget):
+            whole = chunk.heard(0, len(chunk.text)) or chunk.text
+            assert whole in "\n".join(said)
+            assert all(chunk.text[each.start : each.end] != each.heard for each in chunk.misheard)
+    assert chunk.heard(0, len("Hello there.")) == ""
+    start, end = chunk.text.index("KV cache"), chunk.text.index(", and")
+    assert chunk.heard(start, end) == "KV cash"
+    assert chunk.heard(chunk.text.index("Prefill ends"), len(chunk.text)) == ""

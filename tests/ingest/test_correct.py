@@ -60,7 +60,9 @@ def test_what_was_misheard_is_corrected_and_listed(heard: str, meant: str, rule:
     fixed = correct(document("Hello.", heard))
     assert texts(fixed) == ["Hello.", meant]
     assert [segment.heard for segment in fixed.segments] == ["", heard]
+    assert [segment.flags for segment in fixed.segments] == [frozenset(), {Flag.CORRECTED}]
     (change,) = fixed.corrections
+    assert fixed.segments[1].text[change.start :].casefold().startswith(change.corrected.casefold())
     assert (change.order, change.locator, change.rule) == (1, at(1), rule)
     assert change.heard in heard
     assert change.corrected.casefold() in meant.casefold()
@@ -122,6 +124,8 @@ def test_a_rejected_correction_never_comes_back_and_others_stay() -> None:
     for before in (heard, correct(heard)):
         fixed = correct(before, [rejected])
         assert texts(fixed) == ["The KV cash in blocks, and expert parallelism."]
+    none = correct(correct(heard), [rejected, decision("export parallelism", "expert parallelism", accepted=False)])
+    assert none == heard, "nothing says that anything was corrected"
     assert texts(correct(correct(heard, [rejected]))) == ["The KV cache in blocks, and expert parallelism."]
 
 
