@@ -24,18 +24,21 @@ _LEAST_LINES = 2  # on each side; one line beside others is a label
 def laid_out(groups: Sequence[Group], air: float = 0.0) -> list[Line]:
     """Lines in the order of reading, tables among them, the page cut into its regions.
 
+    Recognised text is not cut: its boxes are not exact enough to tell whether lines stand on one baseline.
+
     Args:
         groups: the lines of each text box or cell.
-        air: share of a line's height that is empty above and below it.
+        air: of recognised text, share of a line's height that is empty above and below it.
     """
     boxes = [around(group) for group in groups]
     width = max((box.right for box in boxes), default=0.0) - min((box.left for box in boxes), default=0.0)
-    return [line for region in _regions(groups, air) for line in arranged(with_tables(region, air, width), air)]
+    regions = [groups] if air else _regions(groups)
+    return [line for region in regions for line in arranged(with_tables(region, air, width), air)]
 
 
-def _regions(groups: Sequence[Group], air: float) -> Iterator[list[Group]]:
+def _regions(groups: Sequence[Group]) -> Iterator[list[Group]]:
     """From the top; the left before the right side of a gutter."""
-    boxes = [around(group).trimmed(air) for group in groups]
+    boxes = [around(group) for group in groups]
     rows = rows_of(boxes, range(len(boxes)))
     whole: list[Group] = []
     while rows:
@@ -50,7 +53,7 @@ def _regions(groups: Sequence[Group], air: float) -> Iterator[list[Group]]:
                 yield whole
             whole = []
             for side in (columns[:place], columns[place:]):
-                yield from _regions([group for column in side for group in column], air)
+                yield from _regions([group for column in side for group in column])
         else:
             whole += [groups[i] for i in zone]
         rows = rows[taken:]
