@@ -22,7 +22,7 @@ from ingest.discover import discover
 from ingest.load import KINDS, load, source_of
 from ingest.parsed import SCENES, Reading, Transcriber
 from ingest.talk import check_alone, folder_of, talk_of
-from kb.errors import IndexMismatch, KBError, LibraryBusy, NotFound, StorageFailed
+from kb.errors import IndexMismatch, KBError, LibraryBusy, NotFound, StorageFailed, UnreadableSource
 from kb.files import path_of
 from kb.settings import Settings
 from kb.text import printable
@@ -60,7 +60,7 @@ class Batch:
         self._transcriber = transcriber
         self._remember_talk = remember_talk
         self._gone: defaultdict[tuple[str, str], list[SourceEntry]] = defaultdict(list)  # by content and suffix
-        self.met: set[str] = set()  # ids of the sources whose files `add` has seen
+        self.met: dict[str, Path] = {}  # the files that `add` has seen, by the ids of their sources
 
     def add(self, paths: Sequence[Path], on_progress: OnProgress, gone: Sequence[SourceEntry] = ()) -> Iterator[Change]:
         """One change per file, and one for every entry of a folder that was passed over.
@@ -95,7 +95,7 @@ class Batch:
         source: Source | None = None
         try:
             key = source_of(path)
-            self.met.add(key.id)
+            self._meet(key.id, path)
             talk = talk_of(path)
             source = _stub(path, key)
             self._claim(talk, path)
@@ -120,6 +120,12 @@ class Batch:
         except Exception as error:  # noqa: BLE001 - one bad file never stops a batch, not even through a fault of ours
             _log.exception("adding failed", path=_shown(path))
             return self._failed(path, source, f"a fault of kb: {type(error).__name__}: {error}")
+
+    def _meet(self, source_id: str, path: Path) -> None:
+        known = self.met.setdefault(source_id, path.absolute())
+        if known != path.absolute():
+            same = f"{known.name} has the same name, in another Unicode form"
+            raise UnreadableSource(same, remedy="Rename one of the two")
 
     def _is_of_library(self, error: OSError) -> bool:
         """Whether it is wrong for every file: the error names the library's folder, or no file at all."""

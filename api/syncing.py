@@ -29,9 +29,9 @@ def sync(library: Library, batch: Batch, folder: Path, on_progress: OnProgress) 
     for change in batch.add([folder], on_progress, gone=[entry for entry in below if not _exists(entry)]):
         if change.outcome is not Outcome.FAILED or not _went(Path(change.path)):
             yield change
-    known = {entry.source.id for entry in library.catalog.entries()}
+    known = {entry.source.id for entry in library.catalog.entries()} - batch.met.keys()
     for entry in below:
-        if entry.source.id in known - batch.met and (not _exists(entry) or is_ignored(path_of(entry.source.uri), root)):
+        if entry.source.id in known and (not _exists(entry) or is_ignored(path_of(entry.source.uri), root)):
             _check_stands(folder, below)
             yield removal(library.remove(entry.source.id))
 

@@ -137,6 +137,17 @@ def test_p47_a_copy_beside_a_decomposed_name_is_no_renaming(service: Service, tm
     assert outcomes(service.sync(folder)) == {"a.md": "added", "cafe\u0301.md": "unchanged"}
 
 
+def test_p47_two_files_of_one_name_in_two_forms_are_told(service: Service, tmp_path: Path) -> None:
+    folder = tmp_path / "both"
+    folder.mkdir()
+    (folder / "cafe\u0301.md").write_text("# Café\n\nOne.\n", encoding="utf-8")
+    (folder / "caf\u00e9.md").write_text("# Café\n\nAnother.\n", encoding="utf-8")
+    for first in ("added", "unchanged"):
+        changes = list(service.sync(folder))
+        assert sorted(change.outcome for change in changes) == sorted([first, "failed"])
+        assert "Rename one" in next(change.error or "" for change in changes if change.outcome is Outcome.FAILED)
+
+
 def test_part2_26_after_an_edit_the_old_fact_is_not_found(synced: Service, notes: Path) -> None:
     path = notes / "paging.md"
     path.write_text(path.read_text("utf-8").replace("16 tokens", "32 tokens"), encoding="utf-8")
