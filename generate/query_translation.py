@@ -65,10 +65,10 @@ class QueryTranslator:
             return call.result(self._seconds)
         except TimeoutError:
             self._failed("no translation in time")
-        except KBError as error:
+        except Exception as error:  # noqa: BLE001 - a search fails with no model, whatever went wrong in it
             with self._lock:
                 self._calls.pop((text, to), None)
-            self._failed(error.what)
+            self._failed(error.what if isinstance(error, KBError) else repr(error))
         return None
 
     def _call(self, text: str, to: Lang) -> Future[str | None] | None:

@@ -55,8 +55,9 @@ def test_only_a_line_in_the_other_language_is_a_translation(reply: str, translat
     assert QueryTranslator(ScriptedModel(reply), seconds=5, clock=clock)(ZH, "en") == translation
 
 
-def test_a_model_that_fails_is_left_alone_for_a_minute_and_asked_again_then(clock: Clock) -> None:
-    model = ScriptedModel(GenerationFailed("the endpoint cannot be reached"), EN)
+@pytest.mark.parametrize("error", [GenerationFailed("the endpoint cannot be reached"), RuntimeError("a fault of ours")])
+def test_a_model_that_fails_is_left_alone_for_a_minute_and_asked_again_then(error: Exception, clock: Clock) -> None:
+    model = ScriptedModel(error, EN)
     translate = QueryTranslator(model, seconds=5, clock=clock)
     assert [translate(ZH, "en"), translate(ZH, "en")] == [None, None]
     assert (len(model.messages), translate.failures) == (1, 1)
