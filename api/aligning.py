@@ -15,7 +15,22 @@ from index.library import Library
 from kb.errors import KBError
 from kb.files import write_whole
 from kb.text import stable_id
-from kb.types import Chunk, Document, Frozen, Hit, Kind, Page, Screen, Shown, Source, Talk, Time, screen_at
+from kb.types import (
+    Change,
+    Chunk,
+    Document,
+    Frozen,
+    Hit,
+    Kind,
+    Outcome,
+    Page,
+    Screen,
+    Shown,
+    Source,
+    Talk,
+    Time,
+    screen_at,
+)
 
 if TYPE_CHECKING:
     from api.models import Models
@@ -53,13 +68,21 @@ class Aligner:
         self._library = library
         self._models = models
 
-    def refresh(self) -> None:
-        """Work out what changes have made stale. No media is read again; a talk that cannot be laid stops no other."""
+    def refresh(self) -> list[Change]:
+        """Work out what changes have made stale. No media is read again.
+
+        What was added stays so: a talk that cannot be laid, not even through a fault of ours, is told as skipped.
+        """
+        skipped = []
         for talk in self._library.catalog.talks():
             try:
                 self._refresh(talk)
-            except KBError as error:
-                _log.warning("not_aligned", talk=talk.id, error=str(error))
+            except Exception as error:  # noqa: BLE001 - the change before it is done, and the other talks wait
+                _log.warning("not_aligned", talk=talk.id, error=str(error), exc_info=not isinstance(error, KBError))
+                reason = error.told if isinstance(error, KBError) else f"a fault of kb: {type(error).__name__}: {error}"
+                told = f"its speech is not laid to its slides: {reason}"
+                skipped.append(Change(path=talk.title, outcome=Outcome.SKIPPED, error=told))
+        return skipped
 
     def shown(self, talk: str | None, source_id: str) -> tuple[Shown, ...]:
         """What was on the screen during a transcript of a talk; nothing where that is not known, or no longer true."""

@@ -7,10 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from api.aligning import Aligner
-from api.base import OnProgress
+from api.base import OnProgress, checked_text
 from api.models import Models
+from index.catalog import Catalog
 from index.library import Library
-from kb.types import Hit, Page, Query
+from kb.types import Filters, Hit, Page, Query
 
 if TYPE_CHECKING:
     from api.fitting import Fitted
@@ -66,3 +67,12 @@ class Finder:
         if not self._library().page_image(source, page.number):
             return hit
         return hit.model_copy(update={"thumbnail": f"/v1/sources/{source}/pages/{page.number}.webp"})
+
+
+def resolved(catalog: Catalog, filters: Filters) -> Filters:
+    """Sources and talks may be named as people name them; the index knows ids."""
+    sources = tuple(catalog.find(name).source.id for name in filters.sources)
+    talks = tuple(catalog.find_talk(name).id for name in filters.talks)
+    for version in filters.versions:
+        checked_text(version, "the version")
+    return filters.model_copy(update={"sources": sources, "talks": talks})

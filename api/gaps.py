@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 
 import structlog
 
 from api.base import checked_question
+from api.models import Models
 from index.catalog import Catalog
-from index.embed import CROSS, DENSE, Embedder
+from index.embed import CROSS, DENSE
 from kb.text import detect_lang
 from kb.types import Answer, Citation, Feedback, Gap, GapGroup
 
@@ -23,15 +25,16 @@ class Gaps:
     """The gaps of one library.
 
     Args:
-        embedders: by the name of their list; the cross-lingual one sees a question and its translation as one.
+        models: where one of them is cross-lingual, it sees a question and its translation as one.
         ask: answers a question without filing it.
     """
 
-    def __init__(self, catalog: Catalog, embedders: dict[str, Embedder], ask: Callable[[str], Answer]) -> None:
+    def __init__(self, catalog: Catalog, models: Models, ask: Callable[[str], Answer]) -> None:
         self._catalog = catalog
-        self._list = CROSS if CROSS in embedders else DENSE
-        self._embedder = embedders[self._list]
+        self._list = CROSS if CROSS in models.embedders else DENSE
+        self._embedder = models.embedders[self._list]
         self._ask = ask
+        self._remembered = models.remembered
 
     def file(self, answer: Answer) -> None:
         """File a refused question, as it stands alone; an answered one is none."""
@@ -57,11 +60,11 @@ class Gaps:
         found = [gap for gap in self._catalog.gaps() if (gap.closed_at is not None) is closed]
         if not found:
             return []
-        import numpy as np
-
+        from index.embed_cache import CachedEmbedder, Questions
         from index.grouping import group
 
-        vectors = np.stack([self._embedder.embed_query(gap.question) for gap in found])
+        with closing(CachedEmbedder(Questions(self._embedder), self._remembered)) as kept:
+            vectors = kept.embed_passages([gap.question for gap in found])
         groups = [_group_of([found[row] for row in rows]) for rows in group(vectors, _SAME[self._list])]
         return sorted(groups, key=lambda one: (-one.times, -one.asked_at.timestamp(), one.question))
 

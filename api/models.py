@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from index.embed import CROSS, DENSE, Closeable, Embedder
@@ -45,6 +46,11 @@ class Models:
     @property
     def embedders(self) -> dict[str, Embedder]:
         return {DENSE: self.embedder} | ({CROSS: self.cross} if self.cross else {})
+
+    @property
+    def remembered(self) -> Path:
+        """The file that keeps vectors, by text and embedder."""
+        return embedding_cache(self.settings)
 
     @cached_property
     def language_model(self) -> LanguageModel | None:
@@ -125,6 +131,10 @@ class Models:
         return min(self.settings.ingest.chunk_tokens, self.embedder.max_tokens)
 
 
+def embedding_cache(settings: Settings) -> Path:
+    return settings.home / "cache" / "embeddings.db"
+
+
 def open_models(settings: Settings) -> Models:
     """The models that the settings name; each loads when it is first used.
 
@@ -136,7 +146,7 @@ def open_models(settings: Settings) -> Models:
     from ingest.isolated import IsolatedTranscriber
     from ingest.whisper import WhisperTranscriber
 
-    remembered = settings.home / "cache" / "embeddings.db"
+    remembered = embedding_cache(settings)
     return Models(
         settings,
         embedder=open_embedder(settings, remembered),

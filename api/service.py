@@ -13,7 +13,7 @@ import structlog
 from api.aligning import Aligner
 from api.base import EVERYTHING, MarkedHit, OnProgress, answer_of, awaited, checked_question, checked_text, unwatched
 from api.changing import Changes, Opened
-from api.finding import Finder
+from api.finding import Finder, resolved
 from api.gaps import Gaps
 from api.messages import Facets
 from api.models import Models, open_models, open_store
@@ -69,7 +69,7 @@ class Service:
         self._changes = Changes(self._opened, self._catalog, settings, models, aligner)
         self._finder = Finder(self._opened, models, aligner)
         self._talking = Talking(self._library, models, aligner, settings.site.dir)
-        self._gaps = Gaps(self._catalog, models.embedders, lambda question: self.ask(question, record=False))
+        self._gaps = Gaps(self._catalog, models, lambda question: self.ask(question, record=False))
         self.unready: str | None = "the models are being loaded"
 
     def __enter__(self) -> Service:
@@ -79,13 +79,14 @@ class Service:
         self.close()
 
     def open(self) -> None:
-        """Take the index now rather than at the first question.
+        """Take the index now rather than at the first question, and end what a stopped process left of corrections.
 
         Raises:
             LibraryBusy: if another process owns it.
             IndexMismatch: if another recipe built it.
         """
         self._opened()
+        self._changes.resume()
 
     def close(self) -> None:
         self._library.close()
@@ -150,7 +151,7 @@ class Service:
         return image
 
     def search(self, query: Query) -> list[MarkedHit]:
-        text, filters = checked_question(query.text), self._resolved(query.filters)
+        text, filters = checked_question(query.text), resolved(self._catalog, query.filters)
         hits = self._finder.find(query.model_copy(update={"text": text, "filters": filters}))
         return [MarkedHit(**dict(hit), marks=tuple(matched_spans(hit.quote, text))) for hit in hits]
 
@@ -169,7 +170,7 @@ class Service:
         is_abandoned: Callable[[], bool] = awaited,
     ) -> Iterator[AnswerEvent]:
         """The events end early, and so does the model's work, as soon as `is_abandoned` says that nobody waits."""
-        question, filters = checked_question(question), self._resolved(filters)
+        question, filters = checked_question(question), resolved(self._catalog, filters)
         for exchange in history:
             checked_text(exchange.question + exchange.answer, "the conversation")
         for event in self._answerer.stream(question, filters, history, is_abandoned=is_abandoned):
@@ -198,9 +199,19 @@ class Service:
         return list(self._catalog.talks())
 
     def transcript(
-        self, talk: str, *, minutes: float | None = None, most: int = MOST_CHAPTERS, lang: Lang | None = None
+        self,
+        talk: str,
+        *,
+        minutes: float | None = None,
+        most: int = MOST_CHAPTERS,
+        lang: Lang | None = None,
+        is_abandoned: Callable[[], bool] = awaited,
     ) -> Transcript:
-        return self._talking.transcript(talk, minutes=minutes, most=most, lang=lang)
+        """
+        Raises:
+            Abandoned: if a model names the chapters and `is_abandoned` says that nobody waits.
+        """
+        return self._talking.transcript(talk, minutes=minutes, most=most, lang=lang, is_abandoned=is_abandoned)
 
     def write(self, talk: str, lang: Lang | None = None) -> Article:
         return self._talking.write(talk, lang)
@@ -226,14 +237,6 @@ class Service:
         from api.line import open_answerer
 
         return open_answerer(self._finder.find, self._models)
-
-    def _resolved(self, filters: Filters) -> Filters:
-        """Sources and talks may be named as people name them; the index knows ids."""
-        sources = tuple(self._catalog.find(name).source.id for name in filters.sources)
-        talks = tuple(self._catalog.find_talk(name).id for name in filters.talks)
-        for version in filters.versions:
-            checked_text(version, "the version")
-        return filters.model_copy(update={"sources": sources, "talks": talks})
 
 
 def open_service(settings: Settings) -> Service:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,8 @@ from kb.types import MOST_CHAPTERS, Article, Document, Lang, Talk, Time, Transcr
 
 if TYPE_CHECKING:
     from api.models import Models
+    from generate.chapters import Length
+    from generate.llm import Meter
 
 
 class Talking:
@@ -32,12 +34,18 @@ class Talking:
         self._aligner = aligner
         self._site = site
 
-    def transcript(self, name: str, *, minutes: float | None, most: int, lang: Lang | None) -> Transcript:
+    def transcript(
+        self, name: str, *, minutes: float | None, most: int, lang: Lang | None, is_abandoned: Callable[[], bool]
+    ) -> Transcript:
         """
         Raises:
+            Abandoned: if a model names the chapters and `is_abandoned` says that nobody waits.
             NotFound: if there is no such talk, or nobody speaks in it.
             BadRequest: if several talks have that name, or the length makes no sense.
         """
+        from generate.chapters import Length
+        from generate.llm import Meter
+
         if not 1 <= most <= MOST_CHAPTERS or (minutes is not None and not MIN_MINUTES <= minutes <= MAX_MINUTES):
             raise BadRequest(
                 f"chapters of {minutes} minutes, {most} at most, cannot be made",
@@ -45,13 +53,16 @@ class Talking:
             )
         talk = self._library.catalog.find_talk(name)
         documents = self._documents(talk)
-        made = self._made(talk, documents, lang or _language(talk, documents), minutes=minutes, most=most)
+        length, meter = Length(minutes=minutes, most=most), Meter(is_abandoned)
+        made = self._made(talk, documents, lang or _language(talk, documents), length, meter)
         if made is None:
             raise NotFound(f"nobody speaks in {talk.title}", remedy="Add its recording or captions")
         return made
 
     def write(self, name: str, lang: Lang | None) -> Article:
         from generate import pipeline
+        from generate.chapters import Length
+        from generate.llm import Meter
 
         talk = self._library.catalog.find_talk(name)
         documents = self._documents(talk)
@@ -60,7 +71,7 @@ class Talking:
             talk,
             documents,
             self.articles,
-            transcript=self._made(talk, documents, lang, minutes=None, most=MOST_CHAPTERS),
+            transcript=self._made(talk, documents, lang, Length(), Meter()),
             images=self._library.page_image,
             lang=lang,
         )
@@ -80,10 +91,8 @@ class Talking:
         return [self._library.document(source_id) for source_id in talk.sources]
 
     def _made(
-        self, talk: Talk, documents: Sequence[Document], lang: Lang, *, minutes: float | None, most: int
+        self, talk: Talk, documents: Sequence[Document], lang: Lang, length: Length, meter: Meter
     ) -> Transcript | None:
-        from generate.chapters import Length
-        from generate.llm import Meter
         from generate.named import titles_by
         from generate.titles import title_of
         from generate.transcript import chosen, transcript
@@ -98,8 +107,8 @@ class Talking:
             document,
             self._aligner.screens(document.source, spoken),
             lang,
-            Length(minutes=minutes, most=most),
-            titles_by(llm, Meter()) if llm else title_of,
+            length,
+            titles_by(llm, meter) if llm else title_of,
         )
         return made if made.lines else None
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from typing import Any, TypeVar
 
+from generate.llm import Abandoned
 from kb.errors import KBError, LibraryBusy
 from kb.types import AnswerEvent, Change, Progress
 
 Result = TypeVar("Result")
 Event = Progress | Change | KBError
 
+_LOOK = 0.5  # seconds between two looks at whether the caller still waits
 _PROGRESS_INTERVAL = 0.1  # seconds between two reports of progress; people read no faster
 
 
@@ -36,6 +38,27 @@ class Workers:
         future = self._executor.submit(work)
         future.add_done_callback(lambda _: self._places.release())
         return await asyncio.wrap_future(future)
+
+    async def watched(
+        self, work: Callable[[Callable[[], bool]], Result], is_gone: Callable[[], Awaitable[bool]]
+    ) -> Result:
+        """As `run`; `work` is told when the caller has gone or `close` was called, so that a model writes for nobody.
+
+        Raises:
+            LibraryBusy: as `run`, and if `work` ended because the service is being stopped.
+        """
+        abandoned = threading.Event()
+        task = asyncio.ensure_future(self.run(lambda: work(lambda: abandoned.is_set() or self._stopping.is_set())))
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # whoever has gone does not look
+        try:
+            while not (await asyncio.wait({task}, timeout=_LOOK))[0]:
+                if await is_gone():
+                    abandoned.set()
+            return task.result()
+        except Abandoned as error:
+            raise LibraryBusy("the service is being stopped", remedy="Ask again when it runs") from error
+        finally:
+            abandoned.set()
 
     async def batch(self, start: Callable[[Callable[[Progress], None]], Iterable[Change]]) -> AsyncIterator[Event]:
         """The events of a batch as they happen.

@@ -130,3 +130,18 @@ class CachedEmbedder:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+class Questions:
+    """The questions of `embedder` as passages: a `CachedEmbedder` around it keeps those that are filed for good."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.fingerprint = f"questions of {embedder.fingerprint}"
+        self.dimension = embedder.dimension
+        self.max_tokens = embedder.max_tokens
+        self.count_tokens = embedder.count_tokens
+        self.embed_query = embedder.embed_query
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.stack([self._embedder.embed_query(text) for text in texts])

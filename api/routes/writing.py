@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 
 from api.dependencies import Library, Owner, Reader, Work
 from api.messages import ChapterParameters, Published, PublishRequest, WriteRequest
@@ -20,18 +20,22 @@ async def list_talks(library: Library, work: Work) -> list[Talk]:
 
 @router.get("/talks/{name:path}/transcript", operation_id="getTranscript")
 async def get_transcript(
-    library: Library, work: Work, name: str, parameters: Annotated[ChapterParameters, Query()]
+    library: Library, work: Work, request: Request, name: str, parameters: Annotated[ChapterParameters, Query()]
 ) -> Transcript:
     """What is said in a talk, line by line with the slides that were on the screen, and its chapters."""
-    return await work.run(lambda: library.transcript(name, **parameters.length))
+    return await work.watched(
+        lambda gone: library.transcript(name, **parameters.length, is_abandoned=gone), request.is_disconnected
+    )
 
 
 @router.get("/talks/{name:path}/chapters", operation_id="listChapters")
 async def list_chapters(
-    library: Library, work: Work, name: str, parameters: Annotated[ChapterParameters, Query()]
+    library: Library, work: Work, request: Request, name: str, parameters: Annotated[ChapterParameters, Query()]
 ) -> list[Chapter]:
     """The chapters of a talk."""
-    transcript = await work.run(lambda: library.transcript(name, **parameters.length))
+    transcript = await work.watched(
+        lambda gone: library.transcript(name, **parameters.length, is_abandoned=gone), request.is_disconnected
+    )
     return list(transcript.chapters)
 
 

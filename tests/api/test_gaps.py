@@ -8,9 +8,12 @@ import pytest
 import structlog
 from fastapi.testclient import TestClient
 
+from api.models import Models
 from api.service import Service
 from kb.errors import BadRequest
 from kb.types import Feedback, GapGroup
+from tests.api.conftest import open_fake
+from tests.fakes import FakeEmbedder
 
 LUNCH = ("What did the team have for lunch last Friday?", "What did the team have for lunch on last Friday?")
 FOOTBALL = "Who won the football match yesterday?"
@@ -31,6 +34,15 @@ def test_questions_that_ask_for_the_same_are_one_group(lacking: Service) -> None
     assert lunch.first_asked_at <= lunch.asked_at
     assert football.question == FOOTBALL
     assert lacking.gaps() == lacking.gaps()
+
+
+def test_filed_questions_are_embedded_once_for_all_processes(
+    lacking: Service, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = lacking.gaps()
+    monkeypatch.setattr(FakeEmbedder, "embed_query", lambda *_: pytest.fail("a filed question was embedded again"))
+    with open_fake(models.settings, models) as another:
+        assert another.gaps() == groups
 
 
 def test_a_gap_closes_when_a_new_source_answers_it(lacking: Service, tmp_path: Path) -> None:

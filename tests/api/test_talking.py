@@ -10,9 +10,14 @@ from fastapi.testclient import TestClient
 
 from api.app import create_app
 from api.auth import Keys
+from api.models import Models
 from api.service import Service
+from generate.llm import Abandoned
 from kb.errors import BadRequest, NotFound
-from kb.types import Citation, Filters, Kind, Query, Time
+from kb.settings import Settings
+from kb.types import Citation, Filters, Kind, Outcome, Query, Time
+from tests.api.conftest import open_fake
+from tests.fakes import FakeEmbedder, FakeTranscriber, ScriptedModel
 from tests.ingest.lectures import TOPICS
 from tests.ingest.pdf_writer import Sheet, text, write_pdf
 
@@ -166,3 +171,29 @@ def test_a_talk_whose_title_has_a_slash_is_found_over_http(service: Service, tmp
     with TestClient(app, base_url="http://127.0.0.1:8765", client=("127.0.0.1", 50000)) as client:
         assert client.get("/v1/talks/A%2FB%20in%20practice/transcript").json()["talk"]["title"] == "A/B in practice"
         assert client.get("/v1/talks/A%2FB%20in%20practice/chapters").status_code == 200
+
+
+def test_a_talk_that_cannot_be_laid_to_its_slides_is_skipped_and_fails_no_addition(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("shapes do not fit")
+
+    monkeypatch.setattr("ingest.align.align", broken)
+    changes = list(service.add([write_talk(tmp_path / "talk")]))
+    assert [change.outcome for change in changes[:-1]].count(Outcome.ADDED) == 2
+    assert (changes[-1].path, changes[-1].outcome) == ("Serving in practice", Outcome.SKIPPED)
+    assert changes[-1].error is not None
+    assert "ValueError: shapes do not fit" in changes[-1].error
+    monkeypatch.undo()
+    list(service.add([tmp_path / "talk"]))
+    assert set(pages(service)) == {1, 2, 3, 4}
+
+
+def test_nobody_is_named_chapters_who_has_gone(settings: Settings, tmp_path: Path) -> None:
+    model = ScriptedModel('{"titles": []}')
+    models = Models(settings, embedder=FakeEmbedder(), transcriber=FakeTranscriber(), llm=model)
+    with open_fake(settings, models) as service:
+        list(service.add([write_talk(tmp_path / "talk")]))
+        with pytest.raises(Abandoned):
+            service.transcript("serving-in-practice", is_abandoned=lambda: True)

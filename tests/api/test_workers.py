@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import httpx
 import pytest
@@ -14,6 +14,7 @@ from api.auth import Keys
 from api.models import Models
 from api.service import Service
 from api.workers import Workers
+from generate.llm import Abandoned
 from kb.errors import KBError, LibraryBusy
 from kb.types import Change, Outcome, Progress
 from tests.fakes import FakeEmbedder
@@ -59,6 +60,39 @@ def test_beyond_its_bound_it_refuses() -> None:
         release.set()
         assert await asyncio.gather(*held) == [True, True]
         assert await workers.run(lambda: "free again") == "free again"
+
+    asyncio.run(scene())
+    workers.close()
+
+
+def until(told: Callable[[], bool]) -> str:
+    """Work that ends when it is told to, as a model's does."""
+    for _ in range(3000):
+        if told():
+            raise Abandoned
+        threading.Event().wait(0.01)
+    return "nobody told"
+
+
+@pytest.mark.parametrize("leaves", ["the caller", "the service"])
+def test_watched_work_is_told_that_nobody_waits(leaves: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("api.workers._LOOK", 0.01)
+    workers, begun = Workers(threads=1), threading.Event()
+
+    def work(told: Callable[[], bool]) -> str:
+        begun.set()
+        return until(told)
+
+    async def is_gone() -> bool:
+        return leaves == "the caller"
+
+    async def scene() -> None:
+        waiting = asyncio.create_task(workers.watched(work, is_gone))
+        await asyncio.to_thread(begun.wait, 30)
+        if leaves == "the service":
+            await asyncio.to_thread(workers.close)
+        with pytest.raises(LibraryBusy, match="stopped"):
+            await waiting
 
     asyncio.run(scene())
     workers.close()

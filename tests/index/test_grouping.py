@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from index import grouping
 from index.grouping import group
 
 
@@ -30,3 +34,15 @@ def test_every_row_is_in_one_group_and_the_result_is_the_same_again(degrees: lis
     assert sorted(row for rows in groups for row in rows) == list(range(len(degrees)))
     assert groups == sorted(map(sorted, groups))
     assert group(at(*degrees), least) == groups
+
+
+def test_rows_beyond_the_most_stand_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouping, "MOST", 3)
+    assert group(at(0, 90, 5, 1, 91), 0.9) == [[0, 2], [1], [3], [4]]
+
+
+def test_thousands_take_seconds() -> None:
+    rows = np.random.default_rng(0).normal(size=(2500, 64)).astype(np.float32)
+    started = time.process_time()
+    assert len(group(rows / np.linalg.norm(rows, axis=1, keepdims=True), 0.55)) > 1
+    assert time.process_time() - started < 10
