@@ -79,14 +79,13 @@ class Service:
         self.close()
 
     def open(self) -> None:
-        """Take the index now rather than at the first question, and end what a stopped process left of corrections.
+        """Take the index now rather than at the first question.
 
         Raises:
             LibraryBusy: if another process owns it.
             IndexMismatch: if another recipe built it.
         """
         self._opened()
-        self._changes.resume()
 
     def close(self) -> None:
         self._library.close()
