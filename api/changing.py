@@ -63,6 +63,7 @@ class Changes:
 
     def add(self, paths: Sequence[Path], on_progress: OnProgress) -> Iterator[Change]:
         with self._turn():
+            yield from self._corrections.resume()
             yield from self._batch(self._opened()).add(paths, on_progress)
             yield from self._aligner.refresh()
 
@@ -71,6 +72,7 @@ class Changes:
 
         with self._turn():
             library = self._opened()
+            yield from self._corrections.resume()
             yield from sync(library, self._batch(library), folder, on_progress)
             yield from self._aligner.refresh()
 
@@ -91,15 +93,23 @@ class Changes:
             self._aligner.refresh()
         return change
 
+    def resume(self) -> None:
+        """Apply the corrections that a process left when it was stopped."""
+        with self._turn():
+            if self._corrections.resume():
+                self._aligner.refresh()
+
     def correct(self, heard: str, corrected: str, source: str | None) -> list[Change]:
         with self._turn():
-            changes = self._corrections.add(heard, corrected, self._entry(source))
+            changes = self._corrections.resume()
+            changes += self._corrections.add(heard, corrected, self._entry(source))
             self._aligner.refresh()
         return changes
 
     def judge(self, ids: Sequence[str], source: str | None, *, accepted: bool) -> list[Change]:
         with self._turn():
-            changes = self._corrections.judge(ids, self._entry(source), accepted=accepted)
+            changes = self._corrections.resume()
+            changes += self._corrections.judge(ids, self._entry(source), accepted=accepted)
             self._aligner.refresh()
         return changes
 

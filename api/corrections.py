@@ -8,7 +8,7 @@ from api.base import checked_text
 from api.models import Models
 from index.catalog import Catalog
 from index.library import Library
-from ingest.correct import correct, wording_id
+from ingest.correct import correct, standing, wording_id
 from kb.errors import BadRequest, NotFound
 from kb.files import path_of
 from kb.text import printable
@@ -19,7 +19,7 @@ _LONGEST = 80  # characters of a wording: a longer one is no mishearing
 
 def wordings(document: Document, decisions: Sequence[Decision]) -> list[Wording]:
     """What was corrected in a source, with its places, then what was rejected for it."""
-    judged = {_id(each): each for each in reversed(decisions) if each.source_id in (None, document.source.id)}
+    judged = {_id(each): each for each in standing(decisions, document.source.id)}
     found: dict[str, list[Correction]] = {}
     for correction in document.corrections:
         found.setdefault(correction.id, []).append(correction)
@@ -77,7 +77,10 @@ def checked(heard: str, corrected: str) -> tuple[str, str]:
 
 
 class Corrections:
-    """Decisions are kept, then the transcripts that they touch are corrected anew, from their raw text."""
+    """Decisions are kept, then the transcripts that they touch are corrected anew, from their raw text.
+
+    `resume` goes before `add` and `judge`, which apply their own decision alone.
+    """
 
     def __init__(self, library: Library, catalog: Catalog, models: Models) -> None:
         self._library = library
@@ -109,6 +112,11 @@ class Corrections:
                 self._override(wording.id, accepted=accepted)
         return self._apply(source)
 
+    def resume(self) -> list[Change]:
+        """Apply what was decided by a process that ended before it had applied it."""
+        with self._catalog.applying() as waits:
+            return self._corrected_all(None) if waits else []
+
     def _override(self, wording: str, *, accepted: bool) -> None:
         """What is decided for the whole library holds in its sources, too, whatever was decided there before."""
         for each in self._catalog.decisions():
@@ -122,6 +130,10 @@ class Corrections:
             yield from wordings(self._library.document(entry.source.id), decisions)
 
     def _apply(self, source: SourceEntry | None) -> list[Change]:
+        with self._catalog.applying():
+            return self._corrected_all(source)
+
+    def _corrected_all(self, source: SourceEntry | None) -> list[Change]:
         decisions = self._catalog.decisions()
         changes = [self._corrected(entry, decisions) for entry in ([source] if source else self._spoken())]
         return [change for change in changes if change is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from index.library import Library
+from ingest.correct import fingerprint
 from ingest.load import source_of
 from ingest.merging import captions_of, recording_of
 from ingest.parsed import Transcriber
@@ -16,12 +17,14 @@ _READING = "reading/4"  # raise it when a reader's output changes, so that uncha
 
 
 def recipe_of(path: Path, kind: Kind | None, talk: Talk | None, settings: Settings, transcriber: Transcriber) -> str:
-    """Names the readers, the talk, who heard the speech and the captions that are taken instead, who drew the slides,
-    what a note includes."""
+    """Names the readers, the talk, who heard the speech, the captions that are taken instead and what speech is
+    corrected by, who drew the slides, what a note includes."""
     means = ""
     if kind is Kind.RECORDING:
         captions = captions_of(path)
-        means = f"{transcriber.fingerprint} {source_of(captions).sha256 if captions else ''}"
+        means = f"{transcriber.fingerprint} {fingerprint()} {source_of(captions).sha256 if captions else ''}"
+    elif kind is Kind.CAPTIONS:
+        means = fingerprint()
     elif kind is Kind.DECK or path.suffix.lower() == ".docx":
         from ingest import slides
 

@@ -79,13 +79,14 @@ class Service:
         self.close()
 
     def open(self) -> None:
-        """Take the index now rather than at the first question.
+        """Take the index now rather than at the first question, and end what a stopped process left of corrections.
 
         Raises:
             LibraryBusy: if another process owns it.
             IndexMismatch: if another recipe built it.
         """
         self._opened()
+        self._changes.resume()
 
     def close(self) -> None:
         self._library.close()

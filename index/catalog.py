@@ -6,6 +6,7 @@ SQLAlchemy Core, so that SQLite (in WAL mode) serves a laptop and PostgreSQL a t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,10 +135,7 @@ class Catalog:
         return self.live_revisions().get(source_id)
 
     def live_revisions(self, *, fresh: bool = False) -> Mapping[str, str]:
-        """Source id -> live revision, an immutable snapshot from memory.
-
-        Writes of this process show at once, those of others within a second, or at once with `fresh`.
-        """
+        """Source id -> live revision, from memory; writes of others show within a second, or at once with `fresh`."""
         return self._live.snapshot(fresh=fresh)
 
     # --- talks --------------------------------------------------------------------------------------------------
@@ -211,6 +209,9 @@ class Catalog:
     def decisions(self) -> tuple[Decision, ...]:
         """The latest first: where two say something else of the same words, it holds."""
         return decisions.all_of(self._database)
+
+    def applying(self) -> AbstractContextManager[bool]:
+        return decisions.applying(self._database)
 
     def hand_on(self, old: str, new: str) -> None:
         decisions.hand_on(self._database, old, new)

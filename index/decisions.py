@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from index.database import Database
+from index.database import Database, rows
 from index.database import put as put_row
 from kb.text import stable_id
 from kb.types import Decision
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_DECIDED, _APPLIED = "decided", "applied"
 
 
 def put(database: Database, decision: Decision) -> None:
@@ -21,6 +29,7 @@ def put(database: Database, decision: Decision) -> None:
     }
     with database.writing() as connection:
         put_row(connection, "decisions", {"id": key}, row)
+        put_row(connection, "meta", {"key": _DECIDED}, {"value": _count(connection, _DECIDED) + 1})
 
 
 def all_of(database: Database) -> tuple[Decision, ...]:
@@ -34,3 +43,18 @@ def hand_on(database: Database, old: str, new: str) -> None:
     for decision in reversed(all_of(database)):
         if decision.source_id == old:
             put(database, decision.model_copy(update={"source_id": new}))
+
+
+@contextmanager
+def applying(database: Database) -> Iterator[bool]:
+    """Whether decisions wait for being applied to transcripts; those of before the block do not, once it ends well."""
+    with database.reading() as connection:
+        decided, applied = _count(connection, _DECIDED), _count(connection, _APPLIED)
+    yield decided != applied
+    if decided != applied:
+        with database.writing() as connection:
+            put_row(connection, "meta", {"key": _APPLIED}, {"value": decided})
+
+
+def _count(connection: Connection, key: str) -> int:
+    return next((int(row.value) for row in rows(connection, "meta", key=key)), 0)

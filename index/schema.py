@@ -64,4 +64,5 @@ decisions = Table(
 )
 
 # `schema`: version of these tables. `generation`: counts the switches of live revisions, so that other processes see.
+# `decided`, `applied`: count the decisions, and those that transcripts are corrected by.
 meta = Table("meta", metadata, Column("key", String(32), primary_key=True), Column("value", Integer, nullable=False))

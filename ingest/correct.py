@@ -18,6 +18,8 @@ from kb.glossary import load_glossary
 from kb.text import HAN, stable_id
 from kb.types import Correction, Decision, Document, Flag, Kind, Role, Segment
 
+_RULES = "corrections/2"  # raise it when the rules change, so that transcripts are corrected anew
+
 Rule = Literal["glossary", "sound", "library", "source"]
 
 
@@ -36,8 +38,7 @@ class _Place(NamedTuple):
 def correct(document: Document, decisions: Sequence[Decision] = ()) -> Document:
     """The document as these decisions and the glossary want it, whatever it was corrected by before."""
     source = document.source
-    own = [each for each in decisions if each.source_id in (source.id, None)]
-    corrector = _Corrector(own)
+    corrector = _Corrector(standing(decisions, source.id))
     segments: list[Segment] = []
     corrections: list[Correction] = []
     for segment in document.segments:
@@ -51,6 +52,25 @@ def correct(document: Document, decisions: Sequence[Decision] = ()) -> Document:
         segments.append(segment.model_copy(update=update))
         corrections += _corrections(segment, raw, places)
     return document.model_copy(update={"segments": tuple(segments), "corrections": tuple(corrections)})
+
+
+def fingerprint() -> str:
+    """Names the rules and the glossary."""
+    return stable_id(_RULES, *map(repr, load_glossary().terms))
+
+
+def standing(decisions: Sequence[Decision], source_id: str) -> list[Decision]:
+    """What holds in a source, one decision a wording: that for the source before that for the library, then the latest.
+
+    Args:
+        decisions: of a library, the latest first.
+    """
+    holding: dict[tuple[str, str], Decision] = {}
+    for scope in (source_id, None):
+        for each in decisions:
+            if each.source_id == scope:
+                holding.setdefault((_key(each.heard), each.corrected), each)
+    return list(holding.values())
 
 
 def wording_id(heard: str, corrected: str) -> str:
@@ -88,16 +108,14 @@ def _cased(corrected: str, raw: str, start: int) -> str:
 
 
 class _Corrector:
-    """The wordings of a source: what is to be replaced by what."""
+    """The wordings of a source, by the decisions that hold there: what is to be replaced by what."""
 
     def __init__(self, decisions: Sequence[Decision]) -> None:
-        # What was decided for the source goes before what was decided for the library.
-        ordered = sorted(decisions, key=lambda each: each.source_id is None)
-        valid = {(_key(each.heard), each.corrected): each for each in reversed(ordered)}
-        self._rejected = {wording for wording, each in valid.items() if not each.accepted}
-        accepted = [each for each in ordered if each in valid.values() and each.accepted]
+        self._rejected = {(_key(each.heard), each.corrected) for each in decisions if not each.accepted}
         self._by_person = _Wordings(
-            _Wording(each.heard, each.corrected, "source" if each.source_id else "library") for each in accepted
+            _Wording(each.heard, each.corrected, "source" if each.source_id else "library")
+            for each in decisions
+            if each.accepted
         )
 
     def places(self, raw: str, *, by_machine: bool) -> list[_Place]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,9 @@ from api.cli import app
 from api.models import Models
 from api.service import Service
 from index.client import QdrantStore
+from ingest.correct import _known_mishearings
 from kb.errors import BadRequest, NotFound
+from kb.glossary import Glossary, Term, load_glossary
 from kb.settings import Settings
 from kb.types import Query, Wording
 from tests.api.conftest import OWNER, open_fake
@@ -184,5 +186,52 @@ def test_what_was_decided_follows_a_recording_whose_renaming_was_interrupted(
     assert named(service, "Export parallelism", "renamed.wav").state == "rejected"
 
 
-def _interrupted(*_: object) -> None:
+@pytest.mark.parametrize("following", ["open", "add", "sync", "correct"])
+def test_what_was_decided_is_applied_by_the_next_command_where_a_process_was_stopped(
+    service: Service, talks: list[Path], monkeypatch: pytest.MonkeyPatch, following: str
+) -> None:
+    service.judge([named(service, "KV cash").id], "two.mp3", accepted=False)
+    with monkeypatch.context() as killed:
+        killed.setattr("index.library.Library.replace", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            service.correct("resources", "tokens")
+    assert texts(service)[1] == SAID[1]
+    commands: dict[str, Callable[[], object]] = {
+        "open": service.open,
+        "add": lambda: list(service.add(talks[:1])),
+        "sync": lambda: list(service.sync(talks[0].parent)),
+        "correct": lambda: service.correct("next", "last", "two.mp3"),
+    }
+    commands[following]()
+    assert texts(service)[1] == texts(service, "two.mp3")[1] == "Each block holds sixteen tokens."
+    with monkeypatch.context() as once:
+        once.setattr("index.library.Library.replace", _interrupted)
+        assert {change.outcome for change in service.add(talks)} == {"unchanged"}
+
+
+def test_improved_rules_and_a_better_glossary_reach_what_was_heard_before(
+    service: Service, talks: list[Path], transcriber: FakeTranscriber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = transcriber.calls
+    better = Glossary((*load_glossary().terms, Term(zh=(), en=("tokens",), heard_as=("resources",))))
+    monkeypatch.setattr("ingest.correct.load_glossary", lambda: better)
+    monkeypatch.setattr("ingest.correct._known_mishearings", _known_mishearings.__wrapped__)
+    assert {change.outcome for change in service.add(talks)} == {"updated"}
+    assert texts(service)[1] == "Each block holds sixteen tokens."
+    assert {change.outcome for change in service.add(talks)} == {"unchanged"}
+    monkeypatch.setattr("ingest.correct._RULES", "better still")
+    assert {change.outcome for change in service.add(talks)} == {"updated"}
+    assert transcriber.calls == calls
+
+
+def test_what_was_rejected_for_a_source_is_listed_whatever_is_added_for_the_library(service: Service) -> None:
+    wrong = named(service, "Export parallelism")
+    service.judge([wrong.id], "one.wav", accepted=False)
+    service.correct(wrong.heard, wrong.corrected)
+    assert texts(service)[2] == SAID[2]
+    assert named(service, "Export parallelism").state == "rejected"
+    assert named(service, "Export parallelism", "two.mp3").state == "accepted"
+
+
+def _interrupted(*_: object, **_named: object) -> None:
     raise KeyboardInterrupt
