@@ -11,7 +11,7 @@ from functools import cache
 from generate import followup, gloss, plan, prompts, write
 from generate.cite import Numbering, Statement
 from generate.composition import Composition
-from generate.disagree import disagreements
+from generate.disagree import disagreements, on_subject
 from generate.extract import read
 from generate.licence import as_evidence
 from generate.llm import Abandoned, LanguageModel, Meter
@@ -43,7 +43,7 @@ LONGEST_QUESTION = 2000  # characters
 _HITS = 16
 _HITS_OF_PART = 8
 _MOST_HITS = 20  # of all parts together
-_VERSION = "answer/4"
+_VERSION = "answer/5"
 _ANYWHERE = Filters()
 
 
@@ -153,7 +153,8 @@ class Answerer:
         else:
             yield from self._written(self._llm, case)
         if case.numbering.citations:
-            yield from case.released(disagreements(case.cited, case.found, case.lang))
+            asked = on_subject(case.reading)
+            yield from case.released(disagreements(case.cited, asked, case.lang, case.reading.question.units))
         for dropped in case.dropped:
             yield DroppedEvent(dropped=dropped)
         answer = case.answer(is_generated=self._llm is not None, recipe=self.recipe)

@@ -34,10 +34,6 @@ class Composition:
         return self.reading.question.lang
 
     @property
-    def found(self) -> list[Passage]:
-        return [one.passage for one in self.reading.scored]
-
-    @property
     def nearest(self) -> list[Scored]:
         return [*self.chosen, *(one for one in self.reading.scored[:3] if one not in self.chosen)]
 

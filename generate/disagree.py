@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
 from generate.cite import Statement
+from generate.extract import Reading
 from generate.naming import stems
 from generate.passages import Passage
 from generate.quantity import quantities
+from generate.question import Want
 from generate.readable import readable
 from kb.types import Lang, Support
 
 _ALIKE = 0.7  # share of the words of two sentences that both have, from which they say the same of the same thing
 _LEAST = 3  # words that they share at least
 _MOST = 2  # disagreements in an answer
+_NAMED = 0.5  # share of the question that a passage names, or what stands above it, to be about what is asked …
+_COUNTED = 0.33  # … this much where a number is asked for, which both have
 _NAME = re.compile(r"`[^`]+`|--?[A-Za-z][\w-]+|\b[A-Za-z]\w*_\w+|\b(?=\w*[A-Z0-9])[A-Za-z][\w.-]*")
 _DIGITS = re.compile(r"[\d.,%]+")
 
@@ -32,13 +36,24 @@ class _Said:
     units: tuple[str, ...]
 
 
-def disagreements(cited: Sequence[Passage], found: Sequence[Passage], lang: Lang) -> list[Statement]:
-    """A statement for each cited passage that a passage of another source contradicts; at most two."""
+def on_subject(reading: Reading) -> list[Passage]:
+    """Passages that answer the question or speak of what it names: only where these disagree does its reader care."""
+    least = _COUNTED if Want.NUMBER in reading.question.wants else _NAMED
+    return [one.passage for one in reading.scored if reading.coverage(one.near) >= least]
+
+
+def disagreements(
+    cited: Sequence[Passage], found: Sequence[Passage], lang: Lang, units: Set[str] = frozenset()
+) -> list[Statement]:
+    """A statement for each cited passage that a passage of another source contradicts; at most two.
+
+    Where the question asks for a number with one of `units`, numbers that differ have it, or none, as in a table.
+    """
     statements: list[Statement] = []
     counting = [one for one in found if any(map(str.isdigit, one.quote))]
     for passage in cited:
         for part in _parts(passage, counting):
-            other = next((one for one in counting if _contradicts(part, one)), None)
+            other = next((one for one in counting if _contradicts(part, one, units)), None)
             if other is None or len(statements) == _MOST:
                 continue
             shown = [passage, next((one for one in cited if _holds(one, other)), other)]
@@ -57,12 +72,14 @@ def _holds(passage: Passage, part: Passage) -> bool:
     return passage.hit.chunk.id == part.hit.chunk.id and passage.start <= part.start and part.end <= passage.end
 
 
-def _contradicts(one: Passage, other: Passage) -> bool:
+def _contradicts(one: Passage, other: Passage, units: Set[str]) -> bool:
     source = one.hit.source
     if source.id == other.hit.source.id or other.hit.source.id in one.hit.twins or one.form != other.form:
         return False
     left, right = _said(one.quote), _said(other.quote)
     if not left.numbers or left.units != right.units or left.numbers == right.numbers or left.names != right.names:
+        return False
+    if units and not any(unit in units or not unit for unit, _ in left.numbers ^ right.numbers):
         return False
     shared = len(left.words & right.words)
     return shared >= _LEAST and shared >= _ALIKE * len(left.words | right.words)

@@ -44,11 +44,5 @@ def rate(database: Database, feedback: Feedback) -> None:
         connection.execute(ratings.insert().values(feedback=feedback.model_dump_json(), rated_at=at))
 
 
-def ratings_of(database: Database) -> tuple[Feedback, ...]:
-    """All ratings, the latest last."""
-    filed = sorted(database.rows("ratings"), key=lambda row: row.id)
-    return tuple(Feedback.model_validate_json(row.feedback) for row in filed)
-
-
 def _key(question: str) -> str:
     return stable_id(question.strip().casefold())

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from generate.answer import Answerer
-from generate.disagree import disagreements
+from generate.disagree import disagreements, on_subject
+from generate.extract import read
 from generate.passages import Passage, passages
-from kb.types import Support
+from generate.question import analyse
+from kb.types import Query, Support
 from tests.generate.material import documents, hit, searcher
 
 
@@ -67,3 +69,29 @@ def test_an_extractive_answer_shows_the_disagreement(tmp_path: Path) -> None:
     assert answer.as_of == "0.9.0, 0.33.0"
     assert "128" in conflict.text
     assert "256" in conflict.text
+
+
+ROWS = (
+    "# Settings\n\n## Memory\n\nPrefix caching is on. A hit on one block finds the whole prefix.\n\n"
+    "| | value |\n|---|---|\n| block of 16 tokens | {} MiB |\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_told"),
+    [
+        ("How much MiB does a block of 16 tokens take in memory?", True),
+        ("Why does a hit on one block mean that the whole prefix is the same?", False),
+        ("How many tokens per second does a block of the engine generate?", False),
+    ],
+)
+def test_a_disagreement_is_told_only_where_it_is_about_what_is_asked(
+    question: str, is_told: bool, tmp_path: Path
+) -> None:
+    notes = {f"service-{version}/settings.md": ROWS.format(size) for version, size in (("1.0", 2), ("2.0", 1))}
+    found = searcher(documents(tmp_path, notes)).search(Query(text=question, limit=10))
+    reading = read(analyse(question), passages(found), found)
+    rows = [one.passage for one in reading.scored if "MiB" in one.passage.quote]
+    assert len(rows) == 2
+    assert disagreements(rows[:1], rows, "en")
+    assert bool(disagreements(rows[:1], on_subject(reading), "en", reading.question.units)) is is_told
