@@ -75,6 +75,7 @@ def test_a_bad_rating_is_a_gap_until_a_good_one(filled: Service) -> None:
 
 
 def test_no_question_reaches_the_log(lacking: Service) -> None:
+    structlog.reset_defaults()  # a command before it may have asked for warnings alone
     with structlog.testing.capture_logs() as events:
         lacking.rate(Feedback(question=LUNCH[0], good=False))
         lacking.recheck_gaps()
