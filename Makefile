@@ -27,6 +27,7 @@ test: $(READY)
 test-llm: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[llm]'
 	$(BIN)/python -m pytest -m llm
+	$(BIN)/python -m tests.bench.written --sample 20
 
 check: $(READY)
 	$(BIN)/ruff check .

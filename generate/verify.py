@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
+from generate.attribute import quoted, said
 from generate.cite import Statement
 from generate.passages import Passage
 from generate.polarity import reversals
@@ -15,7 +15,7 @@ from generate.quantity import quantities, spelled_out, supported
 from generate.relation import is_related, speaks
 from generate.reply import Drafted, Supporting
 from kb.glossary import load_glossary
-from kb.text import find_quote, folded, sentences
+from kb.text import folded, sentences
 from kb.types import Finding, Lang, Severity
 
 _ID = re.compile(r"[a-z0-9]+", re.IGNORECASE)
@@ -36,6 +36,7 @@ _POINTS_BACK = re.compile(
     r"(?:It|Its|This|These|Those|That|They|Their|Such|Thus|So|Hence|Therefore|However|But|Otherwise)\b"
     r"|这|该|此|其|它|因此|所以|从而|否则|但|而"
 )
+_TELLING = 8  # characters of a quote that can be looked for in other evidence
 
 
 @dataclass(frozen=True)
@@ -125,28 +126,32 @@ def _carriers(claim: Drafted, evidence: Mapping[str, Passage], findings: list[Fi
             hint = f"There is no evidence {support.id!r}."
             findings.append(_finding(Severity.P1, "unknown-evidence", claim.text, hint))
         for known in ids:
-            quoted = _quoted(support, evidence[known])
-            if quoted is None:
+            found = quoted(support, evidence[known]) or _elsewhere(support, claim, evidence, findings)
+            if found is None:
                 hint = f"“{support.quote[:80]}” does not stand in {known}; copy it character by character."
                 findings.append(_finding(Severity.P1, "quote-not-verbatim", claim.text, hint))
-            elif quoted.id not in seen:
-                seen.add(quoted.id)
-                yield quoted
+            elif found.id not in seen:
+                seen.add(found.id)
+                yield found
 
 
-def _quoted(support: Supporting, passage: Passage) -> Passage | None:
-    span = find_quote(support.quote, passage.quote)
-    if span is None:
-        return None
-    touched = [(a, b) for a, b in _sentences(passage.quote) if a < span[1] and b > span[0]]
-    start = min([span[0], *(a for a, _ in touched[:1])])
-    end = max([span[1], *(b for _, b in touched[-1:])])
-    return replace(passage, start=passage.start + start, end=passage.start + end)
+def _elsewhere(
+    support: Supporting, claim: Drafted, evidence: Mapping[str, Passage], findings: list[Finding]
+) -> Passage | None:
+    """Where a quote that does not stand where it was said to stand does, or else what says the claim itself.
 
-
-@lru_cache(maxsize=256)
-def _sentences(text: str) -> tuple[tuple[int, int], ...]:
-    return tuple(sentences(text))
+    Small models mix up ids and copy badly what they tell rightly. What code finds is verbatim, and is held against the
+    claim like any quote.
+    """
+    if len(folded(support.quote)) >= _TELLING:
+        found = next((one for passage in evidence.values() if (one := quoted(support, passage))), None)
+        if found is not None:
+            findings.append(_finding(Severity.P3, "misplaced-quote", support.quote, "It stands in other evidence."))
+            return found
+    found = said(claim.text, support.quote, evidence)
+    if found is not None:
+        findings.append(_finding(Severity.P3, "quote-mended", support.quote, "Code found the words that carry it."))
+    return found
 
 
 def _hostile(text: str, carried: Sequence[Passage]) -> Iterator[Finding]:

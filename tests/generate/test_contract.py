@@ -88,7 +88,7 @@ def texts(answer: Answer) -> list[str]:
 
 BAD: Sequence[tuple[str, Claim]] = (
     ("unknown-evidence", (*ALSO, "e0000000")),  # an invented id
-    ("quote-not-verbatim", (ALSO[0], "引用计数归零的块立即删除")),  # an altered quote
+    ("quote-not-verbatim", ("归零的块会写回磁盘，等别的请求复用。", "引用计数归零的块立即删除")),  # an altered quote
     ("uncited", (ALSO[0], "")),
     ("unsupported-number", ("每个块保存 32 个 token。", "每个块保存 16 个 token 的键和值。")),
     ("unsupported-number", ("前缀缓存每天服务 5 万次请求。", "每天服务超过 5 亿次请求")),
