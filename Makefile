@@ -12,7 +12,8 @@ export OMP_WAIT_POLICY := passive
 setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 …")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 …")'
+	@echo 'Setting up $(VENV): downloads about 1 GB and is silent meanwhile; this takes some minutes, once.'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[weights,ocr,site,dev]'
 	touch $@

@@ -40,7 +40,7 @@ EXIT_CODES: dict[int, str] = {
     SOME_FAILED: "some files could not be read; the others are in the library",
     USAGE: "the request is wrong: an unknown option, an empty question, an ambiguous name",
     REFUSED: "refused: the library has no evidence for an answer",
-    NOT_FOUND: "no such source, talk, article or path",
+    NOT_FOUND: "no such source, talk, article or library",
     ENVIRONMENT: "the surroundings do not allow it: library busy, disk full, index of another recipe, weights missing",
     GENERATION: "the language model did not give what was asked",
     BELOW_FLOOR: "the evaluation fell below its floor",

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from api import answers, lacks, results
+from api.console import note, visible
 from api.options import Json, Kinds, Langs, Since, Sources, Talks, Until, Versions
 from api.problems import OK, REFUSED
 from api.session import exit_with, filters_of, library_of, settings_of, tell
@@ -98,6 +99,7 @@ def rate(
     feedback = Feedback(question=question or answers.last_question(settings_of(context).home), good=rating is Rating.UP)
     with library_of(context) as library:
         library.rate(feedback)
+    note(f"Noted as {'good' if feedback.good else 'bad; `kb gaps` lists it'}: {visible(feedback.question)}")
 
 
 @commands.command(
