@@ -5,18 +5,18 @@ A simple question is looked up by itself alone: it costs neither a further searc
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from generate import prompts
 from generate.fence import LANGUAGES, one_line
 from generate.followup import brings_nothing
 from generate.llm import LanguageModel, Message, Meter, Schema
 from generate.question import Concept, Question
+from generate.reply import read
 from kb.errors import GenerationFailed
 from kb.types import Hit
 
@@ -79,9 +79,8 @@ def _written(question: Question, llm: LanguageModel, meter: Meter | None) -> tup
     system = prompts.load("subquestions").render(language=LANGUAGES[question.lang], most=str(MOST))
     try:
         reply = llm.complete(Message(system, f"Question: {one_line(question.text)}"), schema=_SCHEMA, meter=meter)
-        value, _ = json.JSONDecoder(strict=False).raw_decode(reply[max(0, reply.find("{")) :])
-        written = [" ".join(one.split()) for one in _Planned.model_validate(value).questions]
-    except (GenerationFailed, ValueError, ValidationError):
+        written = [" ".join(one.split()) for one in read(reply, _Planned).questions]
+    except GenerationFailed:
         return ()
     holds = all(brings_nothing(one, question.text, question.lang) for one in written)
     return tuple(dict.fromkeys(written))[:MOST] if holds else ()
