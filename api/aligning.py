@@ -34,7 +34,7 @@ from kb.types import (
 
 if TYPE_CHECKING:
     from api.models import Models
-    from ingest.scenes import Scenes
+    from ingest.alignment.scenes import Scenes
 
 _log = structlog.get_logger(__name__)
 
@@ -137,7 +137,7 @@ class Aligner:
         return alignment if alignment and all(live.get(s) == revision for s, revision in alignment.rests_on) else None
 
     def _refresh(self, talk: Talk) -> None:
-        from ingest import align
+        from ingest.alignment import align
 
         library, path = self._library, self._path(talk.id)
         live = library.catalog.live_revisions()
@@ -168,8 +168,8 @@ class Aligner:
 
     def _scenes(self, document: Document) -> Scenes | None:
         """What a recording shows. Captions of the talk run on its clock, too."""
+        from ingest.alignment.scenes import Scenes
         from ingest.parsed import SCENES
-        from ingest.scenes import Scenes
 
         path = self._library.picture(document.source.id, SCENES)
         try:
@@ -189,7 +189,7 @@ def _terms(text: str) -> Sequence[str]:
 
 
 def _decks(decks: Sequence[Document]) -> Iterator[tuple[str, Deck]]:
-    from ingest.decks import distinct, pages, title_of
+    from ingest.alignment.decks import distinct, pages, title_of
 
     for deck, twins in distinct(decks):
         titles = {number: title_of(segments) for number, segments in pages(deck)}

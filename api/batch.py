@@ -16,11 +16,13 @@ from api.base import OnProgress
 from api.pace import Pace
 from api.reading import recipe_of, taken_in
 from index.library import Embed, Library, Split
-from ingest.correct import correct
-from ingest.describe import SourceKey, renamed
+from ingest.describe import renamed
 from ingest.discover import discover
-from ingest.load import KINDS, load, source_of
+from ingest.formats import KINDS
+from ingest.identity import SourceKey, source_of
+from ingest.load import load
 from ingest.parsed import SCENES, Reading, Transcriber
+from ingest.recordings.correct import correct
 from ingest.talk import check_alone, folder_of, talk_of
 from kb.errors import IndexMismatch, KBError, LibraryBusy, NotFound, StorageFailed, UnreadableSource
 from kb.files import path_of

@@ -8,7 +8,7 @@ from api.base import checked_text
 from api.models import Models
 from index.catalog import Catalog
 from index.library import Library
-from ingest.correct import correct, standing, wording_id
+from ingest.recordings.correct import correct, standing, wording_id
 from kb.errors import BadRequest, NotFound
 from kb.files import path_of
 from kb.text import printable

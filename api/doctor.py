@@ -94,7 +94,7 @@ def _ocr() -> Check:
 
 
 def _office() -> Check:
-    from ingest import libreoffice
+    from ingest.office import libreoffice
 
     if program := libreoffice.program():
         return Check(name="LibreOffice", state=State.OK, told=program)

@@ -16,7 +16,7 @@ from index.library import Vectors
 from index.sparse import FINGERPRINT as LEXICAL
 from index.sparse import document_vector
 from index.store import IndexRecipe, Store
-from ingest import chunk
+from ingest.chunking import chunk
 from ingest.parsed import Transcriber
 from kb.settings import Settings
 from kb.text import stable_id
@@ -143,8 +143,8 @@ def open_models(settings: Settings) -> Models:
         UnsafeSettings: if an endpoint is set without the name of a model there.
     """
     from index.embed import open_cross_embedder, open_embedder
-    from ingest.isolated import IsolatedTranscriber
-    from ingest.whisper import WhisperTranscriber
+    from ingest.recordings.isolated import IsolatedTranscriber
+    from ingest.recordings.whisper import WhisperTranscriber
 
     remembered = embedding_cache(settings)
     return Models(

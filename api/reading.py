@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from index.library import Library
-from ingest.correct import fingerprint
-from ingest.load import source_of
-from ingest.merging import captions_of, recording_of
+from ingest.identity import source_of
 from ingest.parsed import Transcriber
+from ingest.recordings.correct import fingerprint
+from ingest.recordings.merging import captions_of, recording_of
 from kb.settings import Settings
 from kb.text import stable_id
 from kb.types import Kind, Talk
@@ -26,11 +26,11 @@ def recipe_of(path: Path, kind: Kind | None, talk: Talk | None, settings: Settin
     elif kind is Kind.CAPTIONS:
         means = fingerprint()
     elif kind is Kind.DECK or path.suffix.lower() == ".docx":
-        from ingest import slides
+        from ingest.office import slides
 
         means = slides.means(settings)
     elif kind is Kind.NOTE:
-        from ingest import notes
+        from ingest.markup import notes
 
         means = notes.means(path)
     return stable_id(_READING, talk.model_dump_json() if talk else "", means)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ingest.decks import distinct, pages, title_of
+from ingest.alignment.decks import distinct, pages, title_of
 from kb.text import HAN, stable_id
 from kb.types import Document, Evidence, Flag, Frozen, Mark, Page, Role, Segment, Time, merge_locators
 

@@ -8,21 +8,14 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import date as Date  # noqa: N812
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from ingest.identity import SourceKey
 from ingest.parsed import Parsed
 from kb.text import printable
 from kb.types import Document, Flag, Kind, Lang, Role, Segment, Source, Talk, Time
 
 Value = TypeVar("Value")
-
-
-class SourceKey(NamedTuple):
-    """What tells a source apart (`id`, made from its `uri`) and its content (`sha256`, in hexadecimal)."""
-
-    id: str
-    uri: str
-    sha256: str
 
 
 def describe(

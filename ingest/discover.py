@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.load import KINDS, enter
+from ingest.formats import KINDS
+from ingest.identity import enter
 from ingest.talk import TALK_FILE
 from kb.text import printable
 from kb.types import Dropped

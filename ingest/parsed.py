@@ -79,7 +79,7 @@ class Transcriber(Protocol):
         ...
 
 
-SCENES = "scenes.npz"  # what a video shows (`ingest.scenes`)
+SCENES = "scenes.npz"  # what a video shows (`ingest.alignment.scenes`)
 
 
 def no_progress(share: float) -> None:

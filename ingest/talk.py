@@ -23,7 +23,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ingest.decode import read_text
-from ingest.frontmatter import language
+from ingest.markup.frontmatter import language
 from kb.errors import UnreadableSource
 from kb.text import printable, slug
 from kb.types import Lang, Talk

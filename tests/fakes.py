@@ -69,7 +69,7 @@ class FakeTranscriber:
 
 
 class FakeRecogniser:
-    """Sees the same lines in every picture, one below the other; stands for the engine of `ingest.ocr`."""
+    """Sees the same lines in every picture, one below the other; stands for the engine of `ingest.pages.ocr`."""
 
     def __init__(self, *lines: tuple[str, float]) -> None:
         self.calls = 0

@@ -15,7 +15,7 @@ from api.cli import app
 from api.models import Models
 from api.service import Service
 from index.client import QdrantStore
-from ingest.correct import _known_mishearings
+from ingest.recordings.correct import _known_mishearings
 from kb.errors import BadRequest, NotFound
 from kb.glossary import Glossary, Term, load_glossary
 from kb.settings import Settings
@@ -214,12 +214,12 @@ def test_improved_rules_and_a_better_glossary_reach_what_was_heard_before(
 ) -> None:
     calls = transcriber.calls
     better = Glossary((*load_glossary().terms, Term(zh=(), en=("tokens",), heard_as=("resources",))))
-    monkeypatch.setattr("ingest.correct.load_glossary", lambda: better)
-    monkeypatch.setattr("ingest.correct._known_mishearings", _known_mishearings.__wrapped__)
+    monkeypatch.setattr("ingest.recordings.correct.load_glossary", lambda: better)
+    monkeypatch.setattr("ingest.recordings.correct._known_mishearings", _known_mishearings.__wrapped__)
     assert {change.outcome for change in service.add(talks)} == {"updated"}
     assert texts(service)[1] == "Each block holds sixteen tokens."
     assert {change.outcome for change in service.add(talks)} == {"unchanged"}
-    monkeypatch.setattr("ingest.correct._RULES", "better still")
+    monkeypatch.setattr("ingest.recordings.correct._RULES", "better still")
     assert {change.outcome for change in service.add(talks)} == {"updated"}
     assert transcriber.calls == calls
 

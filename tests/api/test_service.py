@@ -75,7 +75,7 @@ def test_a_deck_is_read_again_when_the_machine_can_draw_it(
     deck = write_pdf(tmp_path / "deck.pdf", [Sheet(text(72, 700, "A deck about paged attention"))])
     assert outcomes(service.add([deck])) == {"deck.pdf": "added"}
     assert outcomes(service.add([deck])) == {"deck.pdf": "unchanged"}
-    monkeypatch.setattr("ingest.slides.means", lambda _settings: "a new program")
+    monkeypatch.setattr("ingest.office.slides.means", lambda _settings: "a new program")
     assert outcomes(service.add([deck])) == {"deck.pdf": "updated"}
 
 

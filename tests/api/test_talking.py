@@ -179,7 +179,7 @@ def test_a_talk_that_cannot_be_laid_to_its_slides_is_skipped_and_fails_no_additi
     def broken(*_: object, **__: object) -> None:
         raise ValueError("shapes do not fit")
 
-    monkeypatch.setattr("ingest.align.align", broken)
+    monkeypatch.setattr("ingest.alignment.align.align", broken)
     changes = list(service.add([write_talk(tmp_path / "talk")]))
     assert [change.outcome for change in changes[:-1]].count(Outcome.ADDED) == 2
     assert (changes[-1].path, changes[-1].outcome) == ("Serving in practice", Outcome.SKIPPED)

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
-from ingest.clean import as_written
-from ingest.correct import correct
-from ingest.isolated import IsolatedTranscriber
 from ingest.load import load
-from ingest.media import samples
 from ingest.parsed import Reading
-from ingest.whisper import WhisperTranscriber
+from ingest.recordings.clean import as_written
+from ingest.recordings.correct import correct
+from ingest.recordings.isolated import IsolatedTranscriber
+from ingest.recordings.media import samples
+from ingest.recordings.whisper import WhisperTranscriber
 from kb.glossary import Term, load_glossary
 from kb.settings import Settings
 from kb.types import Document, Lang, Talk

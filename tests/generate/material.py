@@ -13,7 +13,7 @@ from index.embed import DENSE
 from index.search import Searcher
 from index.sparse import document_vector
 from index.store import IndexRecipe, Point
-from ingest.chunk import split
+from ingest.chunking.chunk import split
 from ingest.load import load
 from ingest.parsed import Reading
 from kb.settings import Settings

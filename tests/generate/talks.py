@@ -10,7 +10,7 @@ from PIL import Image
 
 from generate.transcript import chosen, transcript
 from index.sparse import terms
-from ingest.align import align
+from ingest.alignment.align import align
 from kb.text import detect_lang, stable_id
 from kb.types import (
     Document,

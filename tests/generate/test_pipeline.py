@@ -9,7 +9,7 @@ import yaml
 
 from generate import ledger as ledgers
 from generate import outline, pipeline
-from ingest.correct import correct
+from ingest.recordings.correct import correct
 from kb.errors import BadRequest, UnreadableSource
 from kb.types import Article, Decision, Document, Kind, Lang, Role, Talk
 from tests.generate.talks import CAPTIONS, DECK, DOCUMENTS, NOTE, TALK, Pictures, document, heard

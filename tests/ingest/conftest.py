@@ -9,5 +9,5 @@ from tests.fakes import FakeRecogniser
 def blind(monkeypatch: pytest.MonkeyPatch) -> FakeRecogniser:
     """Text recognition that sees nothing and needs no time."""
     recogniser = FakeRecogniser()
-    monkeypatch.setattr("ingest.ocr._engine", lambda _threads: recogniser)
+    monkeypatch.setattr("ingest.pages.ocr._engine", lambda _threads: recogniser)
     return recogniser

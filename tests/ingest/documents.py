@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from ingest import markdown
+from ingest.markup import markdown
 from ingest.parsed import Block, Parsed
 from kb.types import Chunk, Document, Kind, Mark, Page, Role, Segment, Source, Time
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz.fuzz import partial_ratio
 
-from ingest.libreoffice import PDF, convert
-from ingest.ocr import Recogniser
+from ingest.office.libreoffice import PDF, convert
+from ingest.office.slides import read
+from ingest.pages.ocr import Recogniser
+from ingest.pages.pdfium import open_pdf, page_picture
 from ingest.parsed import Parsed, Reading
-from ingest.pdfium import open_pdf, page_picture
-from ingest.slides import read
 from kb.settings import Settings
 from kb.text import fold
 

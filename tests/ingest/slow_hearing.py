@@ -10,9 +10,9 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 
-from ingest.isolated import serve
-from ingest.media import duration_ms
 from ingest.parsed import Block, Piece, Recording
+from ingest.recordings.isolated import serve
+from ingest.recordings.media import duration_ms
 from kb.errors import MissingDependency
 from kb.types import Role, Time
 

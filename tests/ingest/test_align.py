@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from index.sparse import terms
-from ingest.align import align
-from ingest.decks import SlideText
+from ingest.alignment.align import align
+from ingest.alignment.decks import SlideText
+from ingest.alignment.path import Signs, decode
+from ingest.alignment.scenes import Scenes, capture
+from ingest.alignment.similarity import by_words
 from ingest.load import load
 from ingest.parsed import Reading
-from ingest.path import Signs, decode
-from ingest.scenes import Scenes, capture
-from ingest.similarity import by_words
 from kb.settings import IngestSettings, Settings
 from kb.types import Document, Kind, Page, Role, Shown, Time
 from tests.generate.talks import document

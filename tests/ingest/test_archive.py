@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ingest.archive import open_picture
+from ingest.office.archive import open_picture
 
 
 def test_no_picture_of_a_deck_is_given_to_a_program_of_the_system(

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.captions import read
-from ingest.cues import Cue, parse
 from ingest.parsed import Parsed, Reading
+from ingest.recordings.captions import read
+from ingest.recordings.cues import Cue, parse
 from kb.errors import UnreadableSource, UnsupportedSource
 from kb.settings import Settings
 from kb.text import find_quote

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest import notes
-from ingest.chunk import split
-from ingest.correct import correct
+from ingest.chunking.chunk import split
+from ingest.markup import notes
 from ingest.parsed import Block, Reading
+from ingest.recordings.correct import correct
 from kb.errors import LimitExceeded
 from kb.settings import Settings
 from kb.types import Chunk, Document, Flag, Kind, Mark, Page, Role, Time, merge_locators

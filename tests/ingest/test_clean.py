@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ingest.clean import clean
 from ingest.parsed import Block
+from ingest.recordings.clean import clean
 from kb.types import Dropped, Role, Time
 
 PROMPT = ("vLLM", "KV cache", "continuous batching", "分页注意力", "预填充")

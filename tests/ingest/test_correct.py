@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.correct import correct, wording_id
-from ingest.soundalike import soundalikes
+from ingest.recordings.correct import correct, wording_id
+from ingest.recordings.soundalike import soundalikes
 from kb.glossary import load_glossary
 from kb.types import Decision, Document, Flag, Kind, Role, Segment, Source, Time
 

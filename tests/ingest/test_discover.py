@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ingest.discover import discover, is_ignored
-from ingest.load import source_of
+from ingest.identity import source_of
 from kb.errors import UnreadableSource
 from kb.types import Dropped
 

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from ingest.docx import read
 from ingest.load import load
+from ingest.office.docx import read
 from ingest.parsed import Parsed, Reading
 from kb.errors import KBError, LimitExceeded, UnreadableSource, UnsupportedSource
 from kb.settings import IngestSettings, Settings
@@ -158,7 +158,7 @@ def picture(document: Word) -> None:
 
 
 def test_pictures_are_read_and_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.ocr._engine", lambda _threads: FakeRecogniser(("GPU memory", 0.95)))
+    monkeypatch.setattr("ingest.pages.ocr._engine", lambda _threads: FakeRecogniser(("GPU memory", 0.95)))
     path = write_docx(tmp_path / "a.docx", say("Look:"), picture, say("End."))
     parsed = read(path, READING)
     assert [(b.text, set(b.flags), b.confidence) for b in parsed.blocks] == [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest import html
+from ingest.markup import html
 from ingest.parsed import Parsed
 from kb.errors import UnreadableSource
 from kb.types import Mark, Role

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ingest import notes
-from ingest.chunk import split
+from ingest.chunking.chunk import split
 from ingest.load import load
+from ingest.markup import notes
 from ingest.parsed import Parsed, Reading
 from kb.settings import Settings
 from kb.types import Mark

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from api.transcripts import RememberedTranscriber
-from ingest import isolated
-from ingest.isolated import IsolatedTranscriber
 from ingest.parsed import Block, Piece, Recording, no_progress
-from ingest.whisper import WhisperTranscriber
+from ingest.recordings import isolated
+from ingest.recordings.isolated import IsolatedTranscriber
+from ingest.recordings.whisper import WhisperTranscriber
 from kb.errors import MissingDependency, UnreadableSource
 from kb.settings import Settings
 from tests.fakes import FakeTranscriber

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from ingest import load as module
-from ingest.load import KINDS, READERS, load, source_of
+from ingest import formats, identity
+from ingest.formats import KINDS, READERS
+from ingest.identity import source_of
+from ingest.load import load
 from ingest.parsed import Block, Parsed, Reading
-from ingest.whisper import WhisperTranscriber
+from ingest.recordings.whisper import WhisperTranscriber
 from kb.errors import KBError, LimitExceeded, UnreadableSource, UnsupportedSource
 from kb.settings import IngestSettings, Settings
 from kb.types import Document, Dropped, Kind, Mark, Role, Talk
@@ -125,7 +127,7 @@ def test_content_is_not_read_twice_unless_the_file_has_changed(tmp_path: Path, m
     changed = source_of(path).sha256
     assert changed != fresh
     os.utime(path, ns=(0, 0))
-    monkeypatch.setattr(module, "_SETTLED_NS", -1)
+    monkeypatch.setattr(identity, "_SETTLED_NS", -1)
     assert source_of(path).sha256 == changed
     monkeypatch.setattr("hashlib.file_digest", lambda *_: pytest.fail("it was read again"))
     assert source_of(path).sha256 == changed
@@ -259,7 +261,7 @@ def test_a_date_that_is_none_is_no_date(tmp_path: Path) -> None:
 
 
 def test_readers_are_imported_when_they_are_needed() -> None:
-    assert not {"read", "whisper", "media", "slides"} & set(vars(module))
+    assert not {"read", "whisper", "media", "slides"} & set(vars(formats))
 
 
 @pytest.mark.corpus

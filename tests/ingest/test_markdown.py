@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.markdown import read
+from ingest.markup.markdown import read
 from ingest.parsed import Parsed
 from kb.types import Mark, Role
 from tests.ingest.documents import FORMULAS, HEADINGS, LISTS, NESTED, PROSE, fences, lines_told, tables

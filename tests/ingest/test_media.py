@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ingest.load import KINDS
-from ingest.media import RATE, duration_ms, read, samples
+from ingest.formats import KINDS
 from ingest.parsed import Piece, Reading, Recording
+from ingest.recordings.media import RATE, duration_ms, read, samples
 from kb.errors import MissingDependency, UnreadableSource
 from kb.settings import Settings
 from kb.types import Dropped, Kind, Talk

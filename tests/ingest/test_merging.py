@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ingest.captions import read as read_captions
 from ingest.load import load
-from ingest.media import read
-from ingest.merging import captions_of, known, merged, recording_of
 from ingest.parsed import Block, Parsed, Reading
+from ingest.recordings.captions import read as read_captions
+from ingest.recordings.media import read
+from ingest.recordings.merging import captions_of, known, merged, recording_of
 from kb.settings import Settings
 from kb.types import Flag, Role, Time
 from tests.fakes import FakeTranscriber
@@ -113,6 +113,6 @@ def test_many_recordings_in_a_folder_are_told_apart_quickly(tmp_path: Path, monk
     names = [f"{number}.{suffix}" for number in range(40) for suffix in ("mp4", "srt")]
     touch(tmp_path, *names)
     asked: list[Path] = []
-    monkeypatch.setattr("ingest.merging.talk_of", asked.append)
+    monkeypatch.setattr("ingest.recordings.merging.talk_of", asked.append)
     assert recording_of(tmp_path / "39.srt") == tmp_path / "39.mp4"
     assert len(asked) <= 4

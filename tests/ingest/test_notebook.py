@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from ingest.chunk import split
-from ingest.notebook import read
+from ingest.chunking.chunk import split
+from ingest.markup.notebook import read
 from kb.errors import UnreadableSource
 from tests.fakes import FakeEmbedder
 from tests.ingest.documents import document

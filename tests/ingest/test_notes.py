@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from pytest_socket import disable_socket
 
-from ingest import notes
-from ingest.chunk import split
+from ingest.chunking.chunk import split
 from ingest.decode import read_text
-from ingest.load import KINDS, load
+from ingest.formats import KINDS
+from ingest.load import load
+from ingest.markup import notes
 from ingest.parsed import Reading
 from kb.errors import UnreadableSource
 from kb.settings import Settings

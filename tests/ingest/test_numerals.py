@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingest.numerals import with_digits
+from ingest.alignment.numerals import with_digits
 
 
 @pytest.mark.parametrize(

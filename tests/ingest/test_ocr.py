@@ -10,9 +10,9 @@ from PIL import Image, ImageDraw, ImageFont
 from pptx.slide import Slide
 from pptx.util import Inches
 
-from ingest.ocr import Recogniser
+from ingest.office.slides import read
+from ingest.pages.ocr import Recogniser
 from ingest.parsed import Parsed, Reading
-from ingest.slides import read
 from kb.errors import UnreadableSource
 from kb.settings import Settings
 from kb.types import Flag, Role
@@ -24,7 +24,7 @@ from tests.ingest.pdf_writer import Sheet, picture, text, write_pdf
 @pytest.fixture
 def seeing(monkeypatch: pytest.MonkeyPatch) -> FakeRecogniser:
     recogniser = FakeRecogniser(("Code Example", 0.99), ("llm.generate(prompts)", 0.98), ("smudge", 0.4))
-    monkeypatch.setattr("ingest.ocr._engine", lambda _threads: recogniser)
+    monkeypatch.setattr("ingest.pages.ocr._engine", lambda _threads: recogniser)
     return recogniser
 
 
@@ -105,7 +105,7 @@ def test_a_picture_that_is_no_picture_stays_unread(seeing: FakeRecogniser, tmp_p
 
 
 def test_without_the_recogniser_the_deck_is_read_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.ocr.find_spec", lambda _name: None)
+    monkeypatch.setattr("ingest.pages.ocr.find_spec", lambda _name: None)
     scan = Sheet(picture(0, 0, 600, 800))
     (dropped,) = parse(write_pdf(tmp_path / "deck.pdf", [Sheet(text(50, 700, "Some text")), scan])).dropped
     assert (dropped.what, dropped.where) == ("page without text", "P:2")

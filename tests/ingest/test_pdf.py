@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ingest.office.slides import read
 from ingest.parsed import Parsed, Reading
-from ingest.slides import read
 from kb.errors import UnreadableSource
 from kb.settings import Settings
 from kb.text import find_quote

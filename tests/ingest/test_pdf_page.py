@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ingest.load import load
+from ingest.office.slides import read
 from ingest.parsed import Parsed, Reading
-from ingest.slides import read
 from kb.errors import KBError, LimitExceeded
 from kb.settings import Settings
 from kb.types import Flag, Role
@@ -25,7 +25,7 @@ LINE = "A slide says enough here"
 @pytest.fixture
 def seeing(monkeypatch: pytest.MonkeyPatch) -> FakeRecogniser:
     recogniser = FakeRecogniser(("Seen", 0.9))
-    monkeypatch.setattr("ingest.ocr._engine", lambda _threads: recogniser)
+    monkeypatch.setattr("ingest.pages.ocr._engine", lambda _threads: recogniser)
     return recogniser
 
 
@@ -137,7 +137,7 @@ def test_links_forms_and_notes_on_the_page(tmp_path: Path, blind: FakeRecogniser
 
 
 def test_too_many_pages_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.pdf._PAGES", 3)
+    monkeypatch.setattr("ingest.pages.pdf._PAGES", 3)
     with pytest.raises(LimitExceeded, match="4 pages, more than 3"):
         parse(tmp_path, *[Sheet(text(60, 600, LINE))] * 4)
 

@@ -17,9 +17,9 @@ from pptx.opc.packuri import PackURI
 from pptx.slide import Slide
 from pptx.util import Inches
 
-from ingest.ocr import Recogniser
+from ingest.office.slides import read
+from ingest.pages.ocr import Recogniser
 from ingest.parsed import Parsed, Reading
-from ingest.slides import read
 from kb.settings import IngestSettings, Settings
 from kb.types import Flag, Role
 from tests.fakes import FakeRecogniser
@@ -31,7 +31,7 @@ READING = Reading(settings=Settings())
 @pytest.fixture
 def seeing(monkeypatch: pytest.MonkeyPatch) -> FakeRecogniser:
     recogniser = FakeRecogniser(("Seen", 0.9))
-    monkeypatch.setattr("ingest.ocr._engine", lambda _threads: recogniser)
+    monkeypatch.setattr("ingest.pages.ocr._engine", lambda _threads: recogniser)
     return recogniser
 
 
@@ -95,7 +95,7 @@ def test_backgrounds_and_shapes_filled_with_a_picture_are_read_once(seeing: Fake
 
 def test_what_is_cut_off_a_picture_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     watching = Watching()
-    monkeypatch.setattr("ingest.ocr._engine", lambda _threads: watching)
+    monkeypatch.setattr("ingest.pages.ocr._engine", lambda _threads: watching)
 
     def build(slide: Slide) -> None:
         shown(slide)
@@ -108,7 +108,7 @@ def test_what_is_cut_off_a_picture_is_not_read(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(("ink", "ground"), [("black", 255), ("white", 0)])
 def test_transparent_pictures_keep_their_contrast(ink: str, ground: int, monkeypatch: pytest.MonkeyPatch) -> None:
     watching = Watching()
-    monkeypatch.setattr("ingest.ocr._engine", lambda _threads: watching)
+    monkeypatch.setattr("ingest.pages.ocr._engine", lambda _threads: watching)
     drawing = Image.new("RGBA", (100, 100), (0, 0, 0, 0))
     drawing.paste(ink, (40, 40, 60, 60))
     Recogniser(Settings()).read(drawing)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.translations import read
+from ingest.markup.translations import read
 from kb.errors import UnreadableSource
 from kb.text import find_quote
 from kb.types import Flag, Mark

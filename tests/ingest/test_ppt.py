@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from pptx.slide import Slide
 
-from ingest.libreoffice import PDF, convert
 from ingest.load import load
+from ingest.office.libreoffice import PDF, convert
+from ingest.office.slides import read
 from ingest.parsed import Reading
-from ingest.slides import read
 from kb.errors import MissingDependency, UnreadableSource
 from kb.settings import Settings
 from kb.types import Kind, Role
@@ -98,7 +98,7 @@ def test_libreoffice_gets_a_profile_without_macros_and_without_a_network(
 def test_whoever_stops_the_reading_stops_libreoffice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_libreoffice(tmp_path, f'echo $$ > "{tmp_path}/pid"; exec sleep 60')
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
-    monkeypatch.setattr("ingest.libreoffice._POLL", 0.05)
+    monkeypatch.setattr("ingest.office.libreoffice._POLL", 0.05)
 
     class Cancelled(Exception):
         pass
@@ -121,7 +121,7 @@ def test_what_libreoffice_started_ends_with_it_and_what_is_cut_off_is_no_deck(
     script = f'for deck; do :; done; echo %PDF > "${{deck%.pptx}}.pdf"; sleep 60 & echo $! > "{tmp_path}/pid"'
     fake_libreoffice(tmp_path, script)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
-    monkeypatch.setattr("ingest.libreoffice._POLL", 0.05)
+    monkeypatch.setattr("ingest.office.libreoffice._POLL", 0.05)
     with pytest.raises(UnreadableSource, match="took longer than"):
         convert(write_deck(tmp_path / "deck.pptx", say("Text")), PDF, seconds=0.3, on_wait=lambda: None)
     with suppress(ProcessLookupError):

@@ -18,9 +18,9 @@ from pptx.enum.chart import XL_CHART_TYPE
 from pptx.slide import Slide
 from pptx.util import Inches
 
-from ingest.layout import Box, reading_order
+from ingest.office.slides import read
+from ingest.pages.layout import Box, reading_order
 from ingest.parsed import Parsed, Reading
-from ingest.slides import read
 from kb.errors import LimitExceeded, MissingDependency, UnreadableSource
 from kb.settings import Settings
 from kb.text import find_quote
@@ -386,7 +386,7 @@ def test_zip_bombs_are_refused(tmp_path: Path) -> None:
 
 
 def test_too_many_entries_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.archive._ENTRIES", 20)
+    monkeypatch.setattr("ingest.office.archive._ENTRIES", 20)
     with pytest.raises(LimitExceeded, match="more than 20"):
         parse(five(tmp_path / "deck.pptx"))
 
@@ -412,7 +412,7 @@ def test_reading_needs_no_network_and_imports_lazily(tmp_path: Path) -> None:
         "import sys, socket, pathlib\n"
         "def refuse(*_args, **_kwargs): raise OSError('no network')\n"
         "socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse\n"
-        "from ingest.slides import read\n"
+        "from ingest.office.slides import read\n"
         "from ingest.parsed import Reading\n"
         "heavy = {'unstructured', 'pptx', 'spacy', 'pypdfium2', 'PIL'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"

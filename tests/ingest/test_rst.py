@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.restructured import read
+from ingest.markup.restructured import read
 from kb.types import Mark
 from tests.ingest.documents import lines_told
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import av
 import numpy as np
 
-from ingest.scenes import capture
+from ingest.alignment.scenes import capture
 
 
 def test_a_video_of_key_frames_alone_is_looked_at_twice_a_second(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from PIL import Image
 from pptx.slide import Slide
 from pptx.util import Inches
 
+from ingest.office.slides import means, read
 from ingest.parsed import Reading
-from ingest.slides import means, read
 from kb.errors import UnreadableSource
 from kb.settings import IngestSettings, Settings
 from tests.ingest.deck_writer import both, rewrite, say, write_deck
@@ -120,7 +120,7 @@ def test_without_libreoffice_the_deck_is_read_and_says_so(
     monkeypatch.setenv("PATH", f"{programs}:/bin" if script else str(programs))
     if script:
         fake_libreoffice(programs, script)
-        monkeypatch.setattr("ingest.images._SECONDS", (0.3, 0) if "sleep" in script else (60, 2))
+        monkeypatch.setattr("ingest.pages.images._SECONDS", (0.3, 0) if "sleep" in script else (60, 2))
     parsed = read(
         write_deck(tmp_path / "deck.pptx", say("Text")), Reading(settings=Settings(), images=tmp_path / "images")
     )

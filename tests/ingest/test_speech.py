@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.speech import Word, to_blocks
+from ingest.recordings.speech import Word, to_blocks
 from kb.types import Flag, Time
 
 

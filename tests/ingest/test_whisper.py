@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ingest.load import load
-from ingest.media import RATE, samples
 from ingest.parsed import Block, Reading, Recording, no_progress
-from ingest.whisper import WhisperTranscriber
-from ingest.windows import Region, Window, speech_in
+from ingest.recordings.media import RATE, samples
+from ingest.recordings.whisper import WhisperTranscriber
+from ingest.recordings.windows import Region, Window, speech_in
 from kb.errors import MissingDependency, UnreadableSource
 from kb.settings import Settings, SpeechSettings
 from kb.types import Dropped, Flag, Lang, Time
@@ -125,7 +125,7 @@ def transcriber(tmp_path: Path) -> WhisperTranscriber:
 def regions(monkeypatch: pytest.MonkeyPatch) -> list[Region]:
     """Where someone speaks, whatever the sound: a tone is no speech."""
     found = [Region(1 * RATE, 5 * RATE)]
-    monkeypatch.setattr("ingest.stretches.speech_in", lambda sound: list(found) if len(sound) else [])
+    monkeypatch.setattr("ingest.recordings.stretches.speech_in", lambda sound: list(found) if len(sound) else [])
     return found
 
 
@@ -303,9 +303,9 @@ def long_talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         edges = np.flatnonzero(np.diff(np.abs(sound) > 0.25, prepend=False, append=False))
         return [Region(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
-    monkeypatch.setattr("ingest.stretches.speech_in", loud)
-    monkeypatch.setattr("ingest.stretches._STRETCH", 20 * RATE)
-    monkeypatch.setattr("ingest.media._PIECE", 1)
+    monkeypatch.setattr("ingest.recordings.stretches.speech_in", loud)
+    monkeypatch.setattr("ingest.recordings.stretches._STRETCH", 20 * RATE)
+    monkeypatch.setattr("ingest.recordings.media._PIECE", 1)
     return write_sound(tmp_path / "long.wav", sound)
 
 
@@ -431,8 +431,8 @@ def test_who_stops_does_not_wait_for_the_batches_that_have_not_begun(
     def interrupt(_share: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ingest.whisper.ThreadPoolExecutor", Pool)
-    monkeypatch.setattr("ingest.whisper._BATCH", 1)
+    monkeypatch.setattr("ingest.recordings.whisper.ThreadPoolExecutor", Pool)
+    monkeypatch.setattr("ingest.recordings.whisper._BATCH", 1)
     monkeypatch.setattr(scripted, "say", say)
     with pytest.raises(KeyboardInterrupt):
         list(transcriber.transcribe(Recording(write_recording(tmp_path / "a.wav", seconds=152), "en"), interrupt))

@@ -1,0 +1,1 @@
+"""Which slide was on the screen while a sentence was said."""

@@ -1,0 +1,1 @@
+"""Segments to chunks."""

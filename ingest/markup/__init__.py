@@ -1,0 +1,1 @@
+"""Notes to segments with headings and lines: Markdown, reStructuredText, HTML, notebooks, translations."""

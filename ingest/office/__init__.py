@@ -1,0 +1,1 @@
+"""PowerPoint and Word to segments with pages."""

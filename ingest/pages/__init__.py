@@ -1,0 +1,1 @@
+"""PDF pages and pictures to segments: lines, tables, code, formulas, recognised text."""

@@ -1,0 +1,1 @@
+"""Recordings and captions to segments with times."""
