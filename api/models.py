@@ -142,7 +142,7 @@ def open_models(settings: Settings) -> Models:
         MissingDependency: if the packaged weights are asked for and not installed.
         UnsafeSettings: if an endpoint is set without the name of a model there.
     """
-    from index.embed import open_cross_embedder, open_embedder
+    from index.embedders import open_cross_embedder, open_embedder
     from ingest.recordings.isolated import IsolatedTranscriber
     from ingest.recordings.whisper import WhisperTranscriber
 

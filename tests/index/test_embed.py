@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from index.centre import CentredEmbedder
-from index.embed import Embedder, check_lengths, estimate_tokens, normalised, open_cross_embedder, open_embedder
+from index.embed import Embedder, check_lengths, estimate_tokens, normalised
 from index.embed_cache import CachedEmbedder
+from index.embedders import open_cross_embedder, open_embedder
 from index.endpoint import EndpointEmbedder
 from index.llamaindex import as_llama_index, from_llama_index
 from kb.errors import GenerationFailed, LimitExceeded, MissingDependency, UnsafeSettings
@@ -283,7 +284,7 @@ def test_opening_loads_nothing_heavy() -> None:
 import sys
 from pathlib import Path
 from kb.settings import Settings
-from index.embed import open_cross_embedder, open_embedder
+from index.embedders import open_cross_embedder, open_embedder
 embedder = open_embedder(Settings(), Path("embeddings.db"))
 open_cross_embedder(Settings(), None)
 embedder.fingerprint, embedder.dimension, embedder.max_tokens
