@@ -12,10 +12,11 @@ from rich.text import Text
 
 from api.chaptering import show_screen
 from api.console import link, note, out, say, visible
+from api.phrases import phrase, versions
 from api.results import headline, show_heard
 
 if TYPE_CHECKING:
-    from kb.types import Answer, AnswerEvent, Citation, Dropped, Exchange
+    from kb.types import Answer, AnswerEvent, Citation, Dropped, Exchange, Lang, Usage
 
 _TURNS = 8  # that a conversation keeps
 _BROKEN_OFF = "model"  # what is dropped there was never written, so code alone words it
@@ -55,47 +56,55 @@ def print_events(events: Iterable[AnswerEvent]) -> Answer | None:
 
 def _show_ground(answer: Answer) -> None:
     if answer.refused is not None:
-        say(Text("No answer: ", style="bold yellow") + Text(visible(answer.refused.reason)))
+        colon = phrase(answer.lang, "colon")
+        head = phrase(answer.lang, "refused") + colon
+        say(Text.assemble((head, "bold yellow"), visible(answer.refused.reason)))
         if answer.refused.nearest:
-            say("\nThe nearest evidence:")
+            say(f"\n{phrase(answer.lang, 'nearest')}{colon.rstrip()}")
     say()
     for citation in answer.refused.nearest if answer.refused else answer.citations:
-        _show_citation(citation)
+        _show_citation(citation, answer.lang)
     for remark in _remarks(answer):
         note(remark, "dim")
 
 
-def _show_citation(citation: Citation) -> None:
-    say(headline(f"[{citation.n}]", citation.title, citation.locator, citation))
+def _show_citation(citation: Citation, lang: Lang) -> None:
+    say(headline(f"[{citation.n}]", citation.title, citation.locator, citation, lang))
     say(visible(citation.quote), indent=4)
-    show_heard(citation.heard)
+    show_heard(citation.heard, lang)
     if citation.gloss:
-        say(Text(f"translated by the model: {visible(citation.gloss)}", style="italic"), indent=4)
+        say(Text(visible(phrase(lang, "gloss", text=citation.gloss)), style="italic"), indent=4)
     say(link(citation.href, citation.locator), indent=4)
-    show_screen(citation.screen)
+    show_screen(citation.screen, lang)
 
 
 def _remarks(answer: Answer) -> Iterator[str]:
+    lang = answer.lang
     if answer.asked_as:
-        yield f"\nUnderstood as: {answer.asked_as}"
+        yield f"\n{phrase(lang, 'asked_as', question=answer.asked_as)}"
     if answer.as_of:
-        yield f"\nAs of version {answer.as_of}."
+        yield f"\n{phrase(lang, 'as_of', versions=versions(lang, answer.as_of))}"
     if answer.refused is None and answer.mode == "extractive":
-        yield "\nQuoted from the sources, word for word; no language model is set (KB_LLM_BASE_URL)."
-    yield from _left_out(answer.dropped)
-    if (usage := answer.usage) is not None:
-        cost = f", cost {usage.cost:.4f}" if usage.cost is not None else ""
-        kept = f" ({usage.cached} remembered)" if usage.cached else ""
-        yield f"{usage.calls} calls{kept}, {usage.prompt_tokens} + {usage.completion_tokens} tokens{cost}"
+        yield f"\n{phrase(lang, 'quoted', variable='KB_LLM_BASE_URL')}"
+    yield from _left_out(answer.dropped, lang)
+    if answer.usage is not None:
+        yield _usage(answer.usage, lang)
 
 
-def _left_out(dropped: Sequence[Dropped]) -> Iterator[str]:
+def _usage(usage: Usage, lang: Lang) -> str:
+    read, written = usage.prompt_tokens, usage.completion_tokens
+    told = phrase(lang, "usage", calls=usage.calls, cached=usage.cached, read=read, written=written)
+    cost = [phrase(lang, "cost", cost=f"{usage.cost:.4f}")] if usage.cost is not None else []
+    return phrase(lang, "joint").join([told, *cost])
+
+
+def _left_out(dropped: Sequence[Dropped], lang: Lang) -> Iterator[str]:
     """How many, by the rule that they broke. What a model wrote and nothing bears out is not shown; `--json` has it."""
     for rule, count in Counter(one.where for one in dropped if one.where != _BROKEN_OFF).items():
-        yield f"left out: {count} ({rule})"
+        yield phrase(lang, "left_out", count=count, rule=rule)
     for one in dropped:
         if one.where == _BROKEN_OFF:
-            yield f"left out: {one.what} ({one.reason})"
+            yield phrase(lang, "broken_off", what=one.what, reason=one.reason)
 
 
 # --- the conversation -------------------------------------------------------------------------------------------

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from api.console import link, note, place, say, table, visible
+from api.console import link, note, say, table, visible
+from api.phrases import phrase, place
 
 if TYPE_CHECKING:
-    from kb.types import Chapter, Screen, Transcript
+    from kb.types import Chapter, Lang, Screen, Transcript
 
 _FEWEST, _SHORTEST_MS = 3, 10_000  # of the chapters that YouTube shows
 
@@ -69,14 +70,13 @@ def show_transcript(transcript: Transcript) -> None:
         say(Text.assemble((f"{place(line.locator)}  ", "cyan"), visible(line.text)))
 
 
-def show_screen(screen: Screen | None) -> None:
+def show_screen(screen: Screen | None, lang: Lang = "en") -> None:
     """The page that was on the screen, and where its image is."""
     if screen is None:
         return
-    title = f": {screen.title}" if screen.title else ""
-    say(
-        Text(visible(f"on the screen: page {screen.page}{title} ({screen.confidence:.0%} sure)"), style="dim"), indent=4
-    )
+    page = phrase(lang, "page", n=screen.page) + (f": {screen.title}" if screen.title else "")
+    told = phrase(lang, "on_screen", page=page, share=f"{screen.confidence:.0%}")
+    say(Text(visible(told), style="dim"), indent=4)
     if screen.thumbnail:
         say(Text(visible(screen.thumbnail), style="dim"), indent=4)
     else:

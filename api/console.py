@@ -62,24 +62,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | int | Text]], *,
     out.print(grid)
 
 
-# --- places -------------------------------------------------------------------------------------------------------
-
-
-def place(locator: Time | Page | Mark) -> str:
-    """A locator as a person reads it."""
-    if locator.type == "time":
-        return f"{_moment(locator.start_ms)}–{_moment(locator.end_ms)}"
-    if locator.type == "page":
-        return f"page {locator.number}" + (f" ({locator.label})" if locator.label else "")
-    first, last = locator.line_start, locator.line_end
-    lines = f"line {first}" if first == last else f"lines {first}–{last}"
-    return " › ".join((*locator.heading_path[-2:], lines))
-
-
-def _moment(milliseconds: int) -> str:
-    minutes, seconds = divmod(milliseconds // 1000, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+# --- links --------------------------------------------------------------------------------------------------------
 
 
 def readable(href: str, locator: Time | Page | Mark) -> str:

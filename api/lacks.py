@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from api.console import note, place, say, visible
+from api.console import note, say, visible
+from api.phrases import place
 
 if TYPE_CHECKING:
     from kb.types import Gap, GapGroup

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from api.chaptering import show_screen
-from api.console import link, local_path, note, place, say, table, visible
+from api.console import link, local_path, note, say, table, visible
+from api.phrases import phrase, place, shown_version
 
 if TYPE_CHECKING:
     from api.base import MarkedHit
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         Citation,
         Document,
         Dropped,
+        Lang,
         Mark,
         Page,
         Source,
@@ -45,10 +47,10 @@ def show_hits(hits: Sequence[MarkedHit]) -> None:
         note("Nothing found. Try other words, or fewer filters.")
 
 
-def show_heard(heard: str) -> None:
+def show_heard(heard: str, lang: Lang = "en") -> None:
     """What was recognised where a quote has words that were corrected."""
     if heard:
-        say(Text(f"heard: {visible(heard)}", style="dim"), indent=4)
+        say(Text(visible(phrase(lang, "heard", text=heard)), style="dim"), indent=4)
 
 
 def _say_around(texts: Iterable[str]) -> None:
@@ -56,15 +58,17 @@ def _say_around(texts: Iterable[str]) -> None:
         say(Text(visible(text), style="dim"), indent=4)
 
 
-def headline(number: str, title: str, locator: Time | Page | Mark, source: Source | Citation) -> Text:
-    facts = [place(locator), source.kind.value, source.lang if source.lang != "und" else ""]
+def headline(
+    number: str, title: str, locator: Time | Page | Mark, source: Source | Citation, lang: Lang = "en"
+) -> Text:
+    facts = [place(locator, lang), phrase(lang, source.kind.value), source.lang if source.lang != "und" else ""]
     facts += [source.date.isoformat() if source.date else "", _version(source.version)]
     head = Text.assemble((f"{number:<4}", "bold"), (visible(title), "bold"))
     return head.append(visible("  " + " · ".join(fact for fact in facts if fact)), style="cyan")
 
 
 def _version(version: str | None) -> str:
-    return f"v{version.removeprefix('v')}" if version else ""
+    return shown_version(version) if version else ""
 
 
 def _marked(quote: str, marks: Iterable[tuple[int, int]]) -> Text:

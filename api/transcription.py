@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from api.console import note, place, table
+from api.console import note, table
+from api.phrases import place
 from api.progress import show_change
 
 if TYPE_CHECKING:

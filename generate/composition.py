@@ -9,9 +9,11 @@ from generate.cite import Numbering, Statement
 from generate.extract import Reading, Scored
 from generate.llm import Meter
 from generate.passages import Passage
-from generate.refuse import refusal
+from generate.refuse import refusal, unrepeated
 from generate.strength import Strength
 from kb.types import Answer, AnswerEvent, Citation, CitationEvent, Dropped, Evidence, EvidenceEvent, Hit, Lang
+
+_CANDIDATES = 9  # of which those are shown that repeat nothing
 
 
 @dataclass
@@ -35,7 +37,8 @@ class Composition:
 
     @property
     def nearest(self) -> list[Scored]:
-        return [*self.chosen, *(one for one in self.reading.scored[:3] if one not in self.chosen)]
+        """What a refusal shows, best first."""
+        return unrepeated([*self.chosen, *self.reading.scored[:_CANDIDATES]])
 
     def opened(self, evidence: Sequence[Evidence]) -> EvidenceEvent:
         return EvidenceEvent(question=self.reading.question.text, evidence=tuple(evidence))

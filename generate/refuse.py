@@ -12,9 +12,11 @@ from importlib.resources import files
 from generate.cite import cite
 from generate.extract import Scored
 from generate.strength import SIGNALS, Strength
+from kb.text import folded, sentences
 from kb.types import Lang, Refusal
 
 _NEAREST = 3
+_SENTENCE = 12  # characters; shorter ones are labels, which passages may share without repeating each other
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,39 @@ def packaged() -> Calibration:
 
 def refusal(strength: Strength, nearest: Sequence[Scored], lang: Lang) -> Refusal:
     """The refusal in the question's language: why, and what came nearest."""
-    citations = tuple(cite(one.passage, n) for n, one in enumerate(nearest[:_NEAREST], 1))
+    citations = tuple(cite(one.passage, n) for n, one in enumerate(nearest, 1))
     missing = strength.missing_flags or strength.missing_versions or strength.missing
     reason = _reason(missing, lang, found=bool(citations))
     return Refusal(reason=reason, missing=missing, nearest=citations)
+
+
+def unrepeated(ranked: Sequence[Scored]) -> list[Scored]:
+    """The first of `ranked` that say something of their own: a passage, its halves and what overlaps it are one.
+
+    The whole takes the place of its halves.
+    """
+    kept: list[Scored] = []
+    for one in ranked:
+        alike = [other for other in kept if _repeats(one, other)]
+        if not alike:
+            kept.append(one)
+        elif all(_folded(other) in _folded(one) for other in alike):
+            kept = [one if other is alike[0] else other for other in kept if other not in alike[1:]]
+    return kept[:_NEAREST]
+
+
+def _repeats(one: Scored, other: Scored) -> bool:
+    left, right = _folded(one), _folded(other)
+    return left in right or right in left or bool(_sentences(one) & _sentences(other))
+
+
+def _sentences(one: Scored) -> set[str]:
+    quote = one.passage.quote
+    return {folded(quote[start:end]) for start, end in sentences(quote) if end - start >= _SENTENCE}
+
+
+def _folded(one: Scored) -> str:
+    return folded(one.passage.quote)
 
 
 def _reason(missing: Sequence[str], lang: Lang, *, found: bool) -> str:

@@ -1,6 +1,6 @@
 // Calls of the service, and how a source and a place in it look. Everything foreign enters the page as text.
 
-import { say } from "./text.js";
+import { language, phrase, say } from "./text.js";
 
 export function el(tag, properties = {}, ...children) {
   const node = document.createElement(tag);
@@ -101,10 +101,11 @@ const moment = (ms) => {
   return (h ? `${h}:${String(m).padStart(2, "0")}` : `${m}`) + `:${String(s).padStart(2, "0")}`;
 };
 
-export function place(locator) {
+export function place(locator, lang = language()) {
   if (locator.type === "time") return `${moment(locator.start_ms)}–${moment(locator.end_ms)}`;
-  if (locator.type === "page") return say("page", locator.number) + (locator.label ? ` (${locator.label})` : "");
-  const lines = locator.line_start === locator.line_end ? say("line", locator.line_start) : say("lines", locator.line_start, locator.line_end);
+  if (locator.type === "page") return phrase(lang, "page", { n: locator.number }) + (locator.label ? ` (${locator.label})` : "");
+  const { line_start: first, line_end: last } = locator;
+  const lines = phrase(lang, first === last ? "line" : "lines", { n: first, first, last });
   return [...locator.heading_path.slice(-2), lines].join(" › ");
 }
 
@@ -122,12 +123,14 @@ export function target(href, sourceId, locator) {
   return { href: `/source/${encodeURIComponent(sourceId)}#${fragment(locator)}` };
 }
 
-export function facts(source, locator) {
+export function facts(source, locator, lang = language()) {
   return [
-    locator ? place(locator) : "", say(`${source.kind}One`), source.lang === "und" ? "" : say(source.lang),
-    source.date || "", source.version ? `v${source.version.replace(/^v/, "")}` : "",
+    locator ? place(locator, lang) : "", phrase(lang, source.kind), source.lang === "und" ? "" : phrase(lang, source.lang),
+    source.date || "", source.version ? shownVersion(source.version) : "",
   ].filter(Boolean).join(" · ");
 }
+
+export const shownVersion = (version) => `v${version.replace(/^v/, "")}`;
 
 // Wrapped prose without its line breaks; as long as before, so that spans still fit.
 export const reflowed = (text) => text.replace(/(?<=[^\n]{60})\n(?=[a-z(])/g, " ");

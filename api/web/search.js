@@ -1,7 +1,7 @@
 // The search page: one box, two verbs, filters; its whole state stands in the address.
 
-import { bilingual, say } from "./text.js";
-import { call, el, events, facts, isWeb, marked, pageImage, Problem, problemCard, reflowed, target } from "./library.js";
+import { bilingual, language, phrase, say } from "./text.js";
+import { call, el, events, facts, isWeb, marked, pageImage, Problem, problemCard, reflowed, shownVersion, target } from "./library.js";
 
 const $ = (id) => document.getElementById(id);
 const KINDS = ["note", "deck", "captions", "recording"];
@@ -66,7 +66,7 @@ async function run() {
 
 // The whole answer. Until it is there, every verified sentence is shown as soon as it comes.
 async function answer(body, mine) {
-  const partial = { text: "", citations: [], lang: "und" };
+  const partial = { text: "", citations: [], lang: /\p{Script=Han}/u.test(body.question) ? "zh" : "en" };
   for await (const event of events("/v1/ask", body, mine.signal)) {
     if (event.event === "done") return event.answer;
     if (event.event === "citation") {
@@ -91,9 +91,9 @@ function drawFilters() {
   const kinds = KINDS.filter((kind) => !library || library.kinds.includes(kind) || s.kinds.includes(kind));
   $("kinds").replaceChildren($("kinds").querySelector("legend"), ...kinds.map((kind) => el("label", { class: "chip" },
     el("input", { type: "checkbox", value: kind, checked: s.kinds.includes(kind), onchange: refilter }), el("span", { text: say(kind) }))));
-  options($("lang"), say("anyLang"), ["zh", "en"].map((lang) => [lang, say(lang)]), s.lang);
+  options($("lang"), say("anyLang"), ["zh", "en"].map((lang) => [lang, phrase(language(), lang)]), s.lang);
   options($("talk"), say("anyTalk"), (library?.talks || []).map((talk) => [talk.id, talk.title]), s.talk);
-  options($("version"), say("anyVersion"), (library?.versions || []).map((v) => [v, `v${v.replace(/^v/, "")}`]), s.version);
+  options($("version"), say("anyVersion"), (library?.versions || []).map((v) => [v, shownVersion(v)]), s.version);
   $("clear").hidden = !(s.kinds.length || s.lang || s.talk || s.version);
 }
 
@@ -141,19 +141,19 @@ function around(hit) {
     el("p", { class: "quoted", text: hit.quote }), after ? el("p", { text: after }) : null);
 }
 
-const citationCard = (c) => card({ ...c, sourceId: c.source_id, source: c, body: [reflowed(c.quote)], n: c.n },
-  c.gloss ? el("p", { class: "gloss" }, el("span", { class: "dim", text: say("gloss") }), ` ${c.gloss}`) : null);
+const citationCard = (c, lang) => card({ ...c, sourceId: c.source_id, source: c, body: [reflowed(c.quote)], n: c.n },
+  c.gloss ? el("p", { class: "gloss", text: phrase(lang, "gloss", { text: c.gloss }) }) : null, lang);
 
-function card(item, after = null) {
+function card(item, after = null, lang = language()) {
   const link = target(item.href, item.sourceId, item.locator);
   const page = item.locator.number ?? (item.screen ?? item.screens?.find((one) => one.thumbnail === item.thumbnail))?.page; // or what was on the screen
   const image = item.thumbnail?.startsWith("/v1/") ? pageImage(item.thumbnail, say("slide", page)) : null;
   return el("li", { class: `card hit${image ? " pictured" : ""}`, id: item.n ? `citation-${item.n}` : null },
     el("div", {},
       el("h3", {}, item.n ? el("span", { class: "number", text: item.n }) : null, el("a", { ...link, class: "open", text: item.title })),
-      el("p", { class: "facts", text: facts(item.source, item.locator) }),
+      el("p", { class: "facts", text: facts(item.source, item.locator, lang) }),
       el("blockquote", { lang: item.source.lang === "und" ? null : item.source.lang }, ...item.body),
-      item.heard ? el("p", { class: "dim heard", text: say("heard", item.heard) }) : null,
+      item.heard ? el("p", { class: "dim heard", text: phrase(lang, "heard", { text: item.heard }) }) : null,
       isWeb(item.href) ? el("p", { class: "address", text: decode(item.href) }) : null, after),
     image ? el("a", { ...link, tabindex: "-1", "aria-hidden": "true" }, image) : null);
 }
@@ -163,19 +163,22 @@ function decode(href) {
 }
 
 function drawAnswer(answer) {
+  const { lang } = answer;
   const citations = answer.refused ? answer.refused.nearest : answer.citations;
   const box = el("div", { class: `card answer${answer.refused ? " refused" : ""}` },
-    el("h2", { text: say(answer.refused ? "refused" : "answer") }));
+    el("h2", { text: phrase(lang, answer.refused ? "refused" : "answer") }));
   if (answer.refused) box.append(el("p", { text: answer.refused.reason }));
   else {
     box.append(...answerText(answer));
-    const remarks = [answer.mode ? say(answer.mode) : say("writing"), answer.as_of ? say("asOf", answer.as_of) : "",
-      answer.dropped?.length ? say("dropped", answer.dropped.length) : ""];
+    const versions = answer.as_of?.split(", ").map(shownVersion).join(phrase(lang, "joint"));
+    const remarks = [phrase(lang, answer.mode || "writing"), versions ? phrase(lang, "as_of", { versions }) : "",
+      answer.dropped?.length ? phrase(lang, "unsupported", { count: answer.dropped.length }) : ""];
     box.append(el("p", { class: "dim", text: remarks.filter(Boolean).join(" · ") }));
   }
   if (answer.mode && !answer.refused) box.append(rating(answer));
-  const list = el("ol", { class: "results" }, ...citations.map(citationCard));
-  $("answer").replaceChildren(box, ...(citations.length ? [el("h2", { class: "section", text: say(answer.refused ? "nearest" : "citations") }), list] : []));
+  $("answer").lang = lang === "zh" ? "zh-Hans" : "en";
+  const list = el("ol", { class: "results" }, ...citations.map((c) => citationCard(c, lang)));
+  $("answer").replaceChildren(box, ...(citations.length ? [el("h2", { class: "section", text: phrase(lang, answer.refused ? "nearest" : "citations") }), list] : []));
   $("status").textContent = answer.refused || !answer.mode ? "" : say("answered", citations.length);
 }
 
@@ -202,23 +205,23 @@ function answerText(answer) {
   return answer.text.split(/\n{2,}/).map((paragraph) => el("p", { class: "prose", lang: answer.lang === "und" ? null : answer.lang },
     ...paragraph.split(/(\[\d+\])/).map((piece) => {
       const citation = /^\[\d+\]$/.test(piece) ? byNumber.get(piece.slice(1, -1)) : null;
-      return citation ? marker(citation) : piece;
+      return citation ? marker(citation, answer.lang) : piece;
     })));
 }
 
-function marker(citation) {
-  const show = (event) => showQuote(event.currentTarget, citation);
+function marker(citation, lang) {
+  const show = (event) => showQuote(event.currentTarget, citation, lang);
   return el("button", {
-    type: "button", class: "marker", text: citation.n, "aria-describedby": "quote", "aria-label": `${say("citations")} ${citation.n}`,
+    type: "button", class: "marker", text: citation.n, "aria-describedby": "quote", "aria-label": `${phrase(lang, "citations")} ${citation.n}`,
     onmouseenter: show, onfocus: show, onmouseleave: hideQuote, onblur: hideQuote,
     onclick: () => { const item = $(`citation-${citation.n}`); item.scrollIntoView({ block: "center" }); item.querySelector(".open").focus(); },
   });
 }
 
-function showQuote(anchor, citation) {
+function showQuote(anchor, citation, lang) {
   const quote = $("quote");
-  quote.replaceChildren(el("strong", { text: citation.title }), el("span", { class: "facts", text: facts(citation, citation.locator) }), el("q", { text: reflowed(citation.quote) }),
-    citation.heard ? el("span", { class: "dim heard", text: say("heard", citation.heard) }) : "");
+  quote.replaceChildren(el("strong", { text: citation.title }), el("span", { class: "facts", text: facts(citation, citation.locator, lang) }), el("q", { text: reflowed(citation.quote) }),
+    citation.heard ? el("span", { class: "dim heard", text: phrase(lang, "heard", { text: citation.heard }) }) : "");
   quote.hidden = false;
   const at = anchor.getBoundingClientRect();
   const left = Math.max(12, Math.min(at.left - 24, innerWidth - quote.offsetWidth - 12));

@@ -1,4 +1,6 @@
-// The two languages of the page, remembered across visits.
+// The two languages of the page, remembered across visits. What stands around an answer follows its question instead.
+
+import ANSWER from "./answer.json" with { type: "json" };
 
 const TEXTS = {
   en: {
@@ -6,19 +8,13 @@ const TEXTS = {
     question: "Question or words", placeholder: "A question, a flag, a term – in English or Chinese",
     search: "Search", ask: "Ask", filters: "Filters", kind: "Kind", language: "Language", talk: "Talk", version: "Version",
     clear: "Clear filters", anyLang: "Any language", anyTalk: "Any talk", anyVersion: "Any version",
-    zh: "Chinese", en: "English", und: "–",
+    und: "–",
     recording: "Recordings", captions: "Captions", deck: "Decks", note: "Notes",
-    recordingOne: "Recording", captionsOne: "Captions", deckOne: "Deck", noteOne: "Note",
     keys: "/ to type · Enter to search · Ctrl Enter to ask · ↑ ↓ to move · Esc to leave",
     working: "Searching…", thinking: "Looking for evidence…",
     found: (n, ms) => `${n} ${n === 1 ? "passage" : "passages"} in ${ms} ms`, none: "Nothing found. Try other words, or fewer filters.",
     answered: (n) => `Answer with ${n} ${n === 1 ? "citation" : "citations"}`,
-    answer: "Answer", refused: "No answer", nearest: "The nearest evidence", citations: "Citations",
-    extractive: "Quoted word for word from the sources", generated: "Written by a language model, checked against the sources",
-    writing: "Being written: every sentence shown is checked", asOf: (v) => `as of v${v.replaceAll(", ", ", v")}`,
-    dropped: (n) => `${n} ${n === 1 ? "sentence" : "sentences"} left out for want of support`, gloss: "Translation by the model:",
-    heard: (text) => `Corrected; heard: ${text}`, corrected: "corrected",
-    page: (n) => `page ${n}`, line: (n) => `line ${n}`, lines: (a, b) => `lines ${a}–${b}`,
+    corrected: "corrected",
     slide: (n) => `Page ${n}`, more: (n) => `+ ${n} with the same words`, around: "Show around",
     back: "← Back to search", original: "Open where it is published", left: (n) => `Left out while reading: ${n}`,
     segments: (n) => `${n} ${n === 1 ? "segment" : "segments"}`, cited: "Cited passage",
@@ -35,19 +31,13 @@ const TEXTS = {
     question: "问题或词语", placeholder: "输入问题、参数或术语，中英文均可",
     search: "搜索", ask: "提问", filters: "筛选", kind: "类型", language: "语言", talk: "演讲", version: "版本",
     clear: "清除筛选", anyLang: "全部语言", anyTalk: "全部演讲", anyVersion: "全部版本",
-    zh: "中文", en: "英文", und: "–",
+    und: "–",
     recording: "录音录像", captions: "字幕", deck: "幻灯片", note: "笔记",
-    recordingOne: "录音录像", captionsOne: "字幕", deckOne: "幻灯片", noteOne: "笔记",
     keys: "/ 输入 · Enter 搜索 · Ctrl Enter 提问 · ↑ ↓ 移动 · Esc 离开",
     working: "正在搜索…", thinking: "正在查找依据…",
     found: (n, ms) => `找到 ${n} 段，用时 ${ms} 毫秒`, none: "没有找到。请换一种说法，或减少筛选条件。",
     answered: (n) => `回答附 ${n} 条引用`,
-    answer: "回答", refused: "无法回答", nearest: "最接近的依据", citations: "引用",
-    extractive: "逐字摘自原文", generated: "由语言模型撰写，并与原文核对",
-    writing: "正在撰写：已显示的句子均已核对", asOf: (v) => `依据版本 v${v.replaceAll(", ", "、v")}`,
-    dropped: (n) => `${n} 句因缺乏依据而略去`, gloss: "模型翻译：",
-    heard: (text) => `已更正；识别为：${text}`, corrected: "已更正",
-    page: (n) => `第 ${n} 页`, line: (n) => `第 ${n} 行`, lines: (a, b) => `第 ${a}–${b} 行`,
+    corrected: "已更正",
     slide: (n) => `第 ${n} 页`, more: (n) => `另有 ${n} 处内容相同`, around: "上下文",
     back: "← 返回搜索", original: "打开发布页面", left: (n) => `读取时略去 ${n} 处`,
     segments: (n) => `${n} 段`, cited: "引用的段落",
@@ -68,6 +58,13 @@ export const say = (key, ...values) => {
   const text = TEXTS[current][key];
   return typeof text === "function" ? text(...values) : text ?? key;
 };
+
+// Of the page, as it is shown now.
+export const language = () => current;
+
+// The words around an answer, in the language of its question.
+export const phrase = (lang, key, values = {}) =>
+  ANSWER[lang === "zh" ? "zh" : "en"][key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
 function apply() {
   document.documentElement.lang = current === "zh" ? "zh-Hans" : "en";

@@ -21,7 +21,7 @@ def test_what_failed_verification_is_told_by_count_and_rule_alone(capsys: pytest
     )  # fmt: skip
     show_answer(answer)
     told = "".join(capsys.readouterr())
-    assert "left out: 2 (unsupported-number)" in told
-    assert "left out: 1 (gloss)" in told
-    assert "left out: the rest of the answer (the model's reply was cut at 512 tokens)" in told
+    assert "Left out: 2 (unsupported-number)" in told
+    assert "Left out: 1 (gloss)" in told
+    assert "Left out: the rest of the answer (the model's reply was cut at 512 tokens)" in told
     assert not any(word in told for word in ("9999", "8888", "secret"))
