@@ -26,9 +26,9 @@ class _UniversalEncoder(Protocol):
 class PackagedEmbedder:
     """multilingual-e5-small in 4 bits (Wang et al., "Multilingual E5 Text Embeddings", 2024).
 
-    Passages go through sentence-transformers in batches. A question goes through ONNX Runtime, which takes less than
-    half the time and loads in a fraction of a second where sentence-transformers takes seconds; both agree to a cosine
-    of 0.9999 and better.
+    Passages go through sentence-transformers in batches. A question goes through ONNX Runtime, which takes a tenth of
+    the time and loads in a fraction of a second where sentence-transformers takes seconds; both agree to a cosine of
+    0.997 and better, and find the same (docs/adr/0006-questions-through-onnx-runtime.md).
     """
 
     fingerprint = (
@@ -65,7 +65,7 @@ class PackagedEmbedder:
     def _encoder(self) -> QuestionEncoder:
         from index.question_encoder import QuestionEncoder
 
-        return QuestionEncoder(self._folder, threads=self._threads)
+        return QuestionEncoder(self._folder)
 
     @functools.cached_property
     def _transformer(self) -> TransformerEmbedder:

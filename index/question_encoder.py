@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,24 +10,19 @@ from numpy.typing import NDArray
 from kb.e5 import GRAPH, PIECES
 from kb.e5_graph import INPUT, OUTPUT
 
-_MOST_THREADS = 4
-
 
 class QuestionEncoder:
     """ONNX Runtime and SentencePiece over a prepared folder; loads in a quarter of a second, safe from any thread.
 
-    Args:
-        threads: that share the work of a text; 0 for all cores, up to 4: a question has some thirty tokens.
+    One thread a question: it has some thirty tokens, and a second thread takes as long to wake as it saves.
     """
 
-    def __init__(self, folder: Path, *, threads: int = 0) -> None:
+    def __init__(self, folder: Path) -> None:
         from onnxruntime import InferenceSession, SessionOptions
         from sentencepiece import SentencePieceProcessor
 
         options = SessionOptions()
-        options.intra_op_num_threads = threads or min(os.cpu_count() or 1, _MOST_THREADS)
-        # Threads that spin while they wait take the cores from whoever works beside, such as another question.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.intra_op_num_threads = 1
         options.log_severity_level = 3  # errors alone
         self._session = InferenceSession(folder / GRAPH, options, providers=["CPUExecutionProvider"])
         self._pieces = SentencePieceProcessor(model_file=str(folder / PIECES))

@@ -68,7 +68,7 @@ E5_SMALL = Weights(
             },
         ),
     ),
-    layout="2",
+    layout="3",
 )
 USE_MULTILINGUAL = Weights(
     name="use-multilingual-3",

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-BLOCK = 32  # values that share a scale
 _BLOCK_BYTES = 18
 
 
@@ -63,16 +62,6 @@ class E5File:
             return tensor
         scaled: NDArray[np.float32] = (tensor.numbers.astype(np.float32) - 8) * tensor.scales[:, None]
         return scaled.reshape(-1)
-
-    def blocks(self, name: str) -> Blocks:
-        """
-        Raises:
-            ValueError: if the tensor is not in 4 bits.
-        """
-        tensor = self.tensors[name]
-        if not isinstance(tensor, Blocks):
-            raise ValueError(f"tensor {name} is not in Q4_0")
-        return tensor
 
 
 def read(data: bytes) -> E5File:

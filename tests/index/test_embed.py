@@ -353,11 +353,11 @@ SPOKEN = (
 @pytest.mark.model
 @pytest.mark.parametrize("text", SPOKEN, ids=lambda text: text[:20])
 def test_queries_and_passages_agree_on_both_engines(packaged: Embedder, text: str) -> None:
-    """ONNX Runtime embeds queries, sentence-transformers passages: the weights are the same, and so are the tokens."""
+    """ONNX Runtime embeds queries, in 8 bits, sentence-transformers passages: the weights and the tokens are the same."""
     from index.transformer import TransformerEmbedder
 
     transformer: TransformerEmbedder = packaged._transformer  # type: ignore[attr-defined]
-    assert packaged.embed_query(text) @ transformer.embed_query(text) >= 0.9999
+    assert packaged.embed_query(text) @ transformer.embed_query(text) >= 0.997
     assert packaged.count_tokens(text) == transformer.count_tokens(text)
 
 

@@ -229,7 +229,8 @@ def test_the_graph_computes_what_bert_does(tmp_path: Path) -> None:
     x = normal(linear(attended, "ao") + x, "l0.aln")
     inner = linear(x, "fi")
     gelu = inner * (1 + np.vectorize(math.erf)(inner / np.sqrt(2))) / 2
-    np.testing.assert_allclose(found[0], normal(linear(gelu, "fo") + x, "l0.oln").mean(axis=0), rtol=2e-3, atol=2e-3)
+    expected = normal(linear(gelu, "fo") + x, "l0.oln").mean(axis=0)
+    assert np.linalg.norm(found[0] - expected) <= 0.1 * np.linalg.norm(expected)  # it multiplies in 8 bits
 
 
 @pytest.mark.parametrize("cut", [2, 20, 150, -40])
