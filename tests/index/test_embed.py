@@ -353,7 +353,7 @@ SPOKEN = (
 @pytest.mark.model
 @pytest.mark.parametrize("text", SPOKEN, ids=lambda text: text[:20])
 def test_queries_and_passages_agree_on_both_engines(packaged: Embedder, text: str) -> None:
-    """ONNX Runtime embeds queries, in 8 bits, sentence-transformers passages: the weights and the tokens are the same."""
+    """ONNX Runtime embeds queries, in 8 bits, sentence-transformers passages; weights and tokens are the same."""
     from index.transformer import TransformerEmbedder
 
     transformer: TransformerEmbedder = packaged._transformer  # type: ignore[attr-defined]
