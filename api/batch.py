@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import structlog
 
 from api.base import OnProgress
+from api.claims import Claims
 from api.pace import Pace
 from api.reading import recipe_of, taken_in
+from api.renaming import rename
 from index.library import Embed, Library, Split
-from ingest.describe import renamed
-from ingest.discover import discover
+from ingest.describe import undescribed
+from ingest.discover import discover, vanished
 from ingest.formats import KINDS
 from ingest.identity import SourceKey, source_of
 from ingest.load import load
-from ingest.parsed import SCENES, Reading, Transcriber
+from ingest.parsed import Reading, Transcriber
 from ingest.recordings.correct import correct
-from ingest.talk import check_alone, folder_of, talk_of
-from kb.errors import IndexMismatch, KBError, LibraryBusy, NotFound, StorageFailed, UnreadableSource
+from ingest.talk import talk_of
+from kb.errors import IndexMismatch, KBError, LibraryBusy, NotFound, StorageFailed
 from kb.files import path_of
 from kb.settings import Settings
 from kb.text import printable
@@ -62,7 +63,13 @@ class Batch:
         self._transcriber = transcriber
         self._remember_talk = remember_talk
         self._gone: defaultdict[tuple[str, str], list[SourceEntry]] = defaultdict(list)  # by content and suffix
-        self.met: dict[str, Path] = {}  # the files that `add` has seen, by the ids of their sources
+        self._vanished: dict[Path, tuple[Change, Source | None]] = {}  # what went after it was found
+        self._claims = Claims(library.catalog)
+
+    @property
+    def met(self) -> Collection[str]:
+        """Ids of the sources whose files `add` has seen."""
+        return self._claims.met.keys()
 
     def add(self, paths: Sequence[Path], on_progress: OnProgress, gone: Sequence[SourceEntry] = ()) -> Iterator[Change]:
         """One change per file, and one for every entry of a folder that was passed over.
@@ -75,32 +82,61 @@ class Batch:
         """
         for entry in gone:
             self._gone[entry.source.sha256, path_of(entry.source.uri).suffix].append(entry)
-        found = list(discover(paths))
+        written = False
+        for change in chain(self._found(discover(paths), on_progress), self._again(paths, on_progress)):
+            written |= change.outcome in (Outcome.ADDED, Outcome.UPDATED, Outcome.RENAMED)
+            yield change
+        if written:
+            Pace(".", 1, 1, on_progress)("optimizing", 0.0)
+            self._library.optimize()
+
+    def _found(self, entries: Iterable[Path | Dropped], on_progress: OnProgress) -> Iterator[Change]:
+        found = list(entries)
         # Captions last: a recording takes its own in.
         files = sorted((item for item in found if isinstance(item, Path)), key=_is_captions)
-        written = False
         for done, path in enumerate(files):
             report = Pace(_shown(path), done, len(files), on_progress)
             report("checking", 0.0)
             change = self._add(path, report)
-            written |= change.outcome in (Outcome.ADDED, Outcome.UPDATED, Outcome.RENAMED)
-            yield change
+            if path not in self._vanished:
+                yield change
         for item in found:
             if isinstance(item, Dropped):
                 yield Change(path=item.where, outcome=Outcome.SKIPPED, error=item.reason)
-        if written:
-            Pace(".", len(files), len(files), on_progress)("optimizing", 0.0)
-            self._library.optimize()
+
+    def _again(self, paths: Sequence[Path], on_progress: OnProgress) -> Iterator[Change]:
+        """A second look for what vanished while it was looked at. Of what stays away, only a name that was given is a
+        failure: a folder may lose a file at any time."""
+        gone, self._vanished = self._vanished, {}
+        if not gone:
+            return
+        found = [one for one in discover(paths) if {_place(one), *_place(one).parents} & gone.keys()]
+        yield from self._found(found, on_progress)
+        back = {_place(one) for one in found} - self._vanished.keys()
+        for path, (change, source) in (self._vanished | gone).items():
+            if path in back or path.is_dir():
+                continue
+            if source is not None:
+                self._let_go(source, change)
+            if path in paths:
+                yield change
+
+    def _let_go(self, source: Source, change: Change) -> None:
+        if self._library.catalog.live(source.id):
+            self._library.fail(source, change.error or "")
+        else:
+            with suppress(NotFound):
+                self._library.remove(source.id)
 
     def _add(self, path: Path, report: Pace) -> Change:
         """The boundary of a file: whatever goes wrong with it becomes a failed change."""
         source: Source | None = None
         try:
             key = source_of(path)
-            self._meet(key.id, path)
+            self._claims.meet(key.id, path)
             talk = talk_of(path)
-            source = _stub(path, key)
-            self._claim(talk, path)
+            source = undescribed(path, key)
+            self._claims.claim(talk, path)
             means = (talk, self._settings, self._transcriber)
             recipe = recipe_of(path, source.kind if source else None, *means)
             if recording := taken_in(path, talk, self._library, self._settings, self._transcriber):
@@ -116,42 +152,18 @@ class Batch:
         except OSError as error:
             if self._is_of_library(error):
                 raise StorageFailed.of(error) from error
-            return self._failed(path, source, f"it cannot be read: {error}. Grant the right to read it, and its folder")
+            told = f"it cannot be read: {error}. Grant the right to read it, and its folder"
+            return self._failed(path, source, error, told)
         except KBError as error:
-            return self._failed(path, source, error.told)
+            return self._failed(path, source, error, error.told)
         except Exception as error:  # noqa: BLE001 - one bad file never stops a batch, not even through a fault of ours
             _log.exception("adding failed", path=_shown(path))
-            return self._failed(path, source, f"a fault of kb: {type(error).__name__}: {error}")
-
-    def _meet(self, source_id: str, path: Path) -> None:
-        known = self.met.setdefault(source_id, path.absolute())
-        if known != path.absolute():
-            same = f"{known.name} has the same name, in another Unicode form"
-            raise UnreadableSource(same, remedy="Rename one of the two")
+            return self._failed(path, source, error, f"a fault of kb: {type(error).__name__}: {error}")
 
     def _is_of_library(self, error: OSError) -> bool:
         """Whether it is wrong for every file: the error names the library's folder, or no file at all."""
         name = error.filename
         return not isinstance(name, str) or Path(name).absolute().is_relative_to(self._library.home.absolute())
-
-    def _claim(self, talk: Talk | None, path: Path) -> None:
-        """
-        Raises:
-            UnreadableSource: if another folder has a talk of this title.
-        """
-        folder = folder_of(path)
-        if talk is not None and folder is not None:
-            check_alone(talk, folder, self._talk_folders[talk.id])
-            self._talk_folders[talk.id].add(folder)
-
-    @cached_property
-    def _talk_folders(self) -> defaultdict[str, set[Path]]:
-        """The folders of each talk, by its id: of those in the library and of those met."""
-        folders: defaultdict[str, set[Path]] = defaultdict(set)
-        for source in (entry.source for entry in self._library.catalog.entries()):
-            if source.talk and (folder := folder_of(path_of(source.uri))):
-                folders[source.talk].add(folder)
-        return folders
 
     def _read(self, path: Path, source: Source | None, talk: Talk | None, recipe: str, report: Pace) -> Change:
         reading = Reading(
@@ -190,37 +202,26 @@ class Batch:
         return Change(path=_shown(path), outcome=Outcome.SKIPPED, error=reason)
 
     def _rename(self, old: SourceEntry, path: Path, key: SourceKey, recipe: str) -> Change:
-        """The same bytes, read by the same recipe, under another name: nothing is read, heard or embedded again."""
-        before = self._library.document(old.source.id)
-        document = renamed(before, path_of(old.source.uri), path, key)
-        pages = self._library.begin(document.source)
-        for number in range(1, before.pages + 1):
-            if image := self._library.page_image(old.source.id, number):
-                shutil.copyfile(image, pages / image.name)
-        if scenes := self._library.picture(old.source.id, SCENES):
-            shutil.copyfile(scenes, pages / scenes.name)
-        # The name may be the title, which stands above every chunk: the old one, so that no vector is made anew.
-        same_title = document.source.model_copy(update={"title": before.source.title})
-        chunks = self._split(document.model_copy(update={"source": same_title}))
-        self._library.catalog.hand_on(old.source.id, key.id)  # first: who finds the new name known asks for no more
-        self._library.replace(document, chunks, self._embed, recipe=recipe)
-        self._library.remove(old.source.id)
+        document, chunks = rename(old, path, key, recipe, library=self._library, split=self._split, embed=self._embed)
         self._gone[key.sha256, path.suffix].remove(old)
         return Change(
             path=_shown(path),
             outcome=Outcome.RENAMED,
             source_id=key.id,
             segments=len(document.segments),
-            chunks=len(chunks),
+            chunks=chunks,
             previous=str(path_of(old.source.uri)),
         )
 
-    def _failed(self, path: Path, source: Source | None, error: str) -> Change:
-        if source is not None:
-            self._library.fail(source, error)
-        return Change(
-            path=_shown(path), outcome=Outcome.FAILED, source_id=source.id if source else None, error=printable(error)
-        )
+    def _failed(self, path: Path, source: Source | None, error: Exception, told: str) -> Change:
+        known = source.id if source else None
+        change = Change(path=_shown(path), outcome=Outcome.FAILED, source_id=known, error=printable(told))
+        if vanished(path, error):
+            self._vanished[path] = change, source
+            self._claims.forget(path)
+        elif source is not None:
+            self._library.fail(source, told)
+        return change
 
 
 def removal(entry: SourceEntry) -> Change:
@@ -233,16 +234,12 @@ def removal(entry: SourceEntry) -> Change:
     )
 
 
+def _place(item: Path | Dropped) -> Path:
+    return item if isinstance(item, Path) else Path(item.where)
+
+
 def _is_captions(path: Path) -> bool:
     return KINDS.get(path.suffix.lower()) is Kind.CAPTIONS
-
-
-def _stub(path: Path, key: SourceKey) -> Source | None:
-    """What is known of a source before it is read; None where no reader will know the file."""
-    kind = KINDS.get(path.suffix.lower())
-    if kind is None:
-        return None
-    return Source(id=key.id, kind=kind, uri=key.uri, sha256=key.sha256, title=printable(path.name))
 
 
 def _shown(path: Path) -> str:

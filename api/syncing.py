@@ -26,19 +26,25 @@ def sync(library: Library, batch: Batch, folder: Path, on_progress: OnProgress) 
     root = folder.resolve()
     below = [entry for entry in library.catalog.entries() if path_of(entry.source.uri).is_relative_to(root)]
     _check_stands(folder, below)
-    for change in batch.add([folder], on_progress, gone=[entry for entry in below if not _exists(entry)]):
-        if change.outcome is not Outcome.FAILED or not _went(Path(change.path)):
-            yield change
-    known = {entry.source.id for entry in library.catalog.entries()} - batch.met.keys()
-    for entry in below:
-        if entry.source.id in known and (not _exists(entry) or is_ignored(path_of(entry.source.uri), root)):
+    gone = [entry for entry in below if not _exists(entry)]
+    for change in batch.add([folder], on_progress, gone=gone):
+        if change.outcome is Outcome.FAILED:
             _check_stands(folder, below)
+        yield change
+    _check_stands(folder, below)
+    known = {entry.source.id for entry in library.catalog.entries()} - set(batch.met)
+    for entry in below:
+        if entry.source.id in known and _is_to_go(entry, root, folder, below):
             yield removal(library.remove(entry.source.id))
 
 
-def _went(path: Path) -> bool:
-    """Whether a file that was found a moment ago is gone. A name that is no UTF-8 is shown with marks, and unknown."""
-    return "\ufffd" not in str(path) and not path.exists()
+def _is_to_go(entry: SourceEntry, root: Path, folder: Path, below: Sequence[SourceEntry]) -> bool:
+    if is_ignored(path_of(entry.source.uri), root):
+        return True
+    if _exists(entry):
+        return False
+    _check_stands(folder, below)
+    return not _exists(entry)  # the folder itself may have been gone for a moment
 
 
 def _check_stands(folder: Path, below: Sequence[SourceEntry]) -> None:

@@ -10,6 +10,7 @@ from datetime import date as Date  # noqa: N812
 from pathlib import Path
 from typing import TypeVar
 
+from ingest.formats import KINDS
 from ingest.identity import SourceKey
 from ingest.parsed import Parsed
 from kb.text import printable
@@ -89,3 +90,11 @@ def _date(path: Path) -> Date | None:
             except ValueError:
                 continue
     return None
+
+
+def undescribed(path: Path, key: SourceKey) -> Source | None:
+    """What is known of a source before it is read; None where no reader will know the file."""
+    kind = KINDS.get(path.suffix.lower())
+    if kind is None:
+        return None
+    return Source(id=key.id, kind=kind, uri=key.uri, sha256=key.sha256, title=printable(path.name))

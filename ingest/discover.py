@@ -92,7 +92,7 @@ class _Walk:
         try:
             real = _real(path, strict=True)
         except OSError:
-            return "a link that leads nowhere"
+            return "a link that leads nowhere" if path.is_symlink() else None  # gone since: its reader will tell
         if not real.is_relative_to(self.root):
             return "a link that leads out of the folder; add its target by its own path"
         if real.is_dir():
@@ -155,3 +155,13 @@ def is_ignored(path: Path, root: Path) -> bool:
         if _ignored(folder, rules):
             return True
     return False
+
+
+def vanished(path: Path, error: BaseException | None) -> bool:
+    """Whether `error` says that the file went after it was found, or it is gone now; it may have come back since."""
+    while error is not None:
+        is_missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+        if is_missing and str(getattr(error, "filename", None) or path) == str(path):
+            return True
+        error = error.__cause__
+    return not os.path.lexists(path)

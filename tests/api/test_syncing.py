@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pydoc
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from api.models import Models
 from api.service import Service
 from index.embed_cache import CachedEmbedder
+from ingest.discover import vanished
+from ingest.load import load
 from kb.errors import NotFound
 from kb.settings import Settings
-from kb.types import Kind, Outcome, Query
+from kb.types import Kind, Outcome, Query, Status
 from tests.api.conftest import open_fake
 from tests.fakes import FakeEmbedder, FakeTranscriber
 from tests.ingest.pdf_writer import Sheet, text, write_pdf
@@ -221,6 +224,63 @@ def test_a_folder_that_goes_while_it_is_synced_loses_nothing(synced: Service, no
     with pytest.raises(NotFound, match="no such folder"):
         list(changes)
     assert len(synced.sources()) == 3
+
+
+@pytest.mark.parametrize("stage", ["api.batch.source_of", "api.batch.load"])
+def test_a_folder_that_goes_and_comes_back_tells_of_no_failure(
+    synced: Service, notes: Path, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    (notes / "zebra.md").write_text("# Zebra\n\nWords.\n", encoding="utf-8")
+    real, away = pydoc.locate(stage), notes.with_name("away")
+    went: list[Path] = []
+
+    def interrupted(path: Path, *more: object) -> object:
+        if path.name != "zebra.md" or went:
+            return real(path, *more)  # type: ignore[operator]
+        went.append(notes.rename(away))
+        try:
+            return real(path, *more)  # type: ignore[operator]
+        finally:
+            away.rename(notes)
+
+    monkeypatch.setattr(stage, interrupted)
+    told = outcomes(synced.sync(notes))
+    assert went
+    assert (told.pop("zebra.md"), set(told.values())) == ("added", {"unchanged"})
+
+
+def test_a_folder_that_is_gone_while_removals_are_looked_for_removes_nothing(
+    synced: Service, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[bool] = []
+
+    def looked(path: Path, error: BaseException | None) -> bool:
+        looks.append(not path.exists())
+        return vanished(path, error)
+
+    monkeypatch.setattr("api.batch.vanished", looked)
+    changes = synced.sync(notes)
+    next(changes)
+    away = notes.rename(notes.with_name("away"))
+    with pytest.raises(NotFound, match="no such folder"):
+        list(changes)
+    assert looks == [True, True]
+    away.rename(notes)
+    assert set(outcomes(synced.sync(notes)).values()) == {"unchanged"}
+    assert {entry.status for entry in synced.sources()} == {Status.READY}
+
+
+def test_a_new_file_that_goes_while_it_is_read_leaves_nothing(
+    service: Service, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(path: Path, reading: object) -> object:
+        path.unlink()
+        return load(path, reading)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("api.batch.load", gone)
+    assert list(service.add([*notes.iterdir()][:1])) != [], "a name that was given is told"
+    assert list(service.add([notes])) == []
+    assert service.sources() == []
 
 
 def test_a_file_that_goes_while_its_folder_is_synced_is_no_failure(synced: Service, notes: Path) -> None:
