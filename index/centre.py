@@ -19,34 +19,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from index.embed import Closeable, Embedder, normalised
+from index.embed import Embedder, EmbedderAround, normalised
 from kb.text import detect_lang
 
 
-class CentredEmbedder:
+class CentredEmbedder(EmbedderAround):
     """An embedder less the mean vector of each language, taken over a fixed list of parallel terms.
 
     The list is part of the recipe: it never changes with the library, so that vectors of all times compare.
     """
 
     def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._lock = threading.Lock()
 
     @property
     def fingerprint(self) -> str:
         return f"{self._embedder.fingerprint} centred/{_parallel().digest}"
-
-    @property
-    def dimension(self) -> int:
-        return self._embedder.dimension
-
-    @property
-    def max_tokens(self) -> int:
-        return self._embedder.max_tokens
-
-    def count_tokens(self, text: str) -> int:
-        return self._embedder.count_tokens(text)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         return normalised(self._embedder.embed_query(text) - self._mean(text))
@@ -56,10 +45,6 @@ class CentredEmbedder:
         if not len(texts):
             return rows
         return normalised(rows - np.stack([self._mean(text) for text in texts]))
-
-    def close(self) -> None:
-        if isinstance(self._embedder, Closeable):
-            self._embedder.close()
 
     def _mean(self, text: str) -> NDArray[np.float32]:
         return self._means[detect_lang(text)]

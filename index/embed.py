@@ -53,6 +53,38 @@ class Closeable(Protocol):
     def close(self) -> None: ...
 
 
+class EmbedderAround:
+    """An embedder that stands around another one and passes on what it does not change."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    @property
+    def fingerprint(self) -> str:
+        return self._embedder.fingerprint
+
+    @property
+    def dimension(self) -> int:
+        return self._embedder.dimension
+
+    @property
+    def max_tokens(self) -> int:
+        return self._embedder.max_tokens
+
+    def count_tokens(self, text: str) -> int:
+        return self._embedder.count_tokens(text)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return self._embedder.embed_query(text)
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self._embedder.embed_passages(texts)
+
+    def close(self) -> None:
+        if isinstance(self._embedder, Closeable):
+            self._embedder.close()
+
+
 def check_lengths(embedder: Embedder, texts: Sequence[str]) -> None:
     """Raises:
     LimitExceeded: if a text has more tokens than the model reads.

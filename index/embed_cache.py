@@ -13,7 +13,7 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
-from index.embed import Closeable, Embedder
+from index.embed import Embedder, EmbedderAround
 
 log = structlog.get_logger(__name__)
 
@@ -24,7 +24,7 @@ _QUESTIONS = 256  # of 2 KB
 _BATCH = 500  # keys of one SELECT; SQLite allows 32,766
 
 
-class CachedEmbedder:
+class CachedEmbedder(EmbedderAround):
     """An embedder that asks the model only for texts it has not seen; safe from any thread and several processes.
 
     Vectors are kept as float32, so that a remembered vector equals a fresh one to the last bit. A cache that cannot be
@@ -32,26 +32,11 @@ class CachedEmbedder:
     """
 
     def __init__(self, embedder: Embedder, path: Path) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._path = path
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._asked = functools.lru_cache(_QUESTIONS)(embedder.embed_query)
-
-    @property
-    def fingerprint(self) -> str:
-        return self._embedder.fingerprint
-
-    @property
-    def dimension(self) -> int:
-        return self._embedder.dimension
-
-    @property
-    def max_tokens(self) -> int:
-        return self._embedder.max_tokens
-
-    def count_tokens(self, text: str) -> int:
-        return self._embedder.count_tokens(text)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Remembered while the process lives: an answer searches for its question more than once."""
@@ -123,8 +108,7 @@ class CachedEmbedder:
         """Close the file, which opens again when it is needed again, and the embedder."""
         with self._lock:
             self._disconnect()
-        if isinstance(self._embedder, Closeable):
-            self._embedder.close()
+        super().close()
 
     def _disconnect(self) -> None:
         if self._connection is not None:
@@ -132,16 +116,15 @@ class CachedEmbedder:
             self._connection = None
 
 
-class Questions:
-    """The questions of `embedder` as passages: a `CachedEmbedder` around it keeps those that are filed for good."""
+class Questions(EmbedderAround):
+    """The questions of an embedder as passages: a `CachedEmbedder` around it keeps those that are filed for good."""
 
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self.fingerprint = f"questions of {embedder.fingerprint}"
-        self.dimension = embedder.dimension
-        self.max_tokens = embedder.max_tokens
-        self.count_tokens = embedder.count_tokens
-        self.embed_query = embedder.embed_query
+    @property
+    def fingerprint(self) -> str:
+        return f"questions of {self._embedder.fingerprint}"
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return np.stack([self._embedder.embed_query(text) for text in texts])
+
+    def close(self) -> None:
+        """The embedder is borrowed; whoever opened it closes it."""
