@@ -139,7 +139,7 @@ def test_what_fits_stays_whole(block: str) -> None:
     assert any(block.strip() in chunk.text for chunk in chunks_of(doc))
 
 
-def test_a_table_that_is_cut_repeats_its_header_outside_every_span() -> None:
+def test_p22_a_table_that_is_cut_repeats_its_header_outside_every_span() -> None:
     doc = note("\n".join(["| model | size |", "|---|---|", *(f"| model {n} | {n} GB |" for n in range(80))]))
     chunks = chunks_of(doc)
     assert len(chunks) > 3
@@ -158,6 +158,21 @@ def test_p22_a_fence_that_is_cut_is_opened_and_closed_again(prefix: str) -> None
         assert chunk.text.startswith(f"{prefix}~~~~python\n")
         assert chunk.text.endswith(f"\n{prefix}~~~~")
     check(doc, chunks, COUNT, 128)
+
+
+WHOLE = {
+    "table": "\n".join(["| model | size |", "|---|---|", *(f"| m{n} | {n} GB |" for n in range(4))]),
+    "formula": "$$\n" + " \\\\\n".join(f"x_{n} = a_{n} + b_{n}" for n in range(4)) + "\n$$",
+    "diagram": "```mermaid\nflowchart LR\n" + "\n".join(f"  a{n} --> b{n}" for n in range(4)) + "\n```",
+    "code": "```python\n# no heading\n" + "\n".join(f"x{n} = {n}" for n in range(4)) + "\n```",
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("before", range(0, 60, 7))
+def test_p22_what_fits_is_never_cut(name: str, before: int) -> None:
+    doc = note("# A\n\n" + "word " * before + f"\n\n{WHOLE[name]}\n\n" + "word " * 60)
+    assert sum(WHOLE[name] in chunk.text for chunk in chunks_of(doc)) == 1
 
 
 def test_p22_a_fence_that_the_note_never_closes_is_closed() -> None:

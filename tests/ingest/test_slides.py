@@ -14,12 +14,16 @@ import pytest
 from PIL import Image
 from pptx.slide import Slide
 from pptx.util import Inches
+from pytest_socket import disable_socket
 
+from ingest.load import load
 from ingest.office.slides import means, read
 from ingest.parsed import Reading
 from kb.errors import UnreadableSource
 from kb.settings import IngestSettings, Settings
 from tests.ingest.deck_writer import both, rewrite, say, write_deck
+from tests.ingest.docx_writer import heading, write_docx
+from tests.ingest.docx_writer import say as paragraph
 from tests.ingest.pdf_writer import Sheet, text, write_pdf
 
 pytestmark = pytest.mark.usefixtures("blind")
@@ -200,3 +204,16 @@ def test_slides_through_libreoffice_hidden_ones_included(tmp_path: Path) -> None
     assert picture(images[2]).size == (1280, 960)
     assert picture(images[2]).getpixel((640, 900)) == pytest.approx((255, 0, 0), abs=8)
     assert not [dropped for dropped in parsed.dropped if dropped.what == "page images"]
+
+
+@pytest.mark.parametrize("suffix", [".pptx", ".pdf", ".docx"])
+def test_p21_no_deck_reaches_for_the_network(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"deck{suffix}"
+    if suffix == ".pptx":
+        write_deck(path, say("Prefill is bound by compute. Decode is not."))
+    elif suffix == ".pdf":
+        write_pdf(path, [Sheet(text(50, 700, "Prefill is bound by compute. Decode is not."))])
+    else:
+        write_docx(path, heading("Two phases", 1), paragraph("Prefill is bound by compute. Decode is not."))
+    disable_socket()
+    assert "Decode is not." in " ".join(segment.text for segment in load(path, READING).segments)
