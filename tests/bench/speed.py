@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.bench.answers import own_times
+from tests.bench.memory import Watch
 
 if TYPE_CHECKING:
     from index.embed import Embedder
@@ -30,11 +31,10 @@ HOME = ROOT / "build" / "bench"
 LIBRARY = HOME / "library"
 KB = Path(sys.executable).with_name("kb")
 CHUNKS = 2000
-_SHORT = 10  # seconds; a longer run is looked at less often
 
 
 class Run(NamedTuple):
-    """One finished process: seconds of wall and CPU time, and MiB at its peak, that of its children included."""
+    """One finished process: seconds of wall and CPU time, and MiB at its peak, its children included."""
 
     wall: float
     cpu: float
@@ -42,33 +42,14 @@ class Run(NamedTuple):
 
 
 def run(*arguments: str, home: Path = LIBRARY) -> Run:
-    started, peak = time.perf_counter(), 0.0
+    started = time.perf_counter()
     process = subprocess.Popen([str(KB), "--home", str(home), *arguments], stdout=subprocess.DEVNULL)
-    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
-        peak = max(peak, sum(resident(pid) for pid in family(process.pid)))
-        time.sleep(0.02 if time.perf_counter() - started < _SHORT else 0.25)
-    _, status, usage = ended
+    with Watch(process.pid) as watch:
+        _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise SystemExit(f"kb {' '.join(arguments)} ended with {process.returncode}")
-    return Run(time.perf_counter() - started, usage.ru_utime + usage.ru_stime, peak)
-
-
-def family(pid: int) -> list[int]:
-    """A process and its descendants."""
-    try:
-        found = [child for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
-    except OSError:  # it has ended
-        return [pid]
-    return [pid, *(each for child in found for each in family(int(child)))]
-
-
-def resident(pid: int) -> float:
-    """MiB in memory; pages that processes share count for each."""
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
-    except OSError:
-        return 0.0
+    return Run(time.perf_counter() - started, usage.ru_utime + usage.ru_stime, watch.peak)
 
 
 def median(measure: Callable[[], float], times: int) -> float:

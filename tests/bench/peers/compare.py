@@ -22,6 +22,7 @@ from eval.judge import folded
 from eval.metrics import estimate, percentile, ranking
 from kb.settings import Settings
 from kb.weights import embedder_folder
+from tests.bench.memory import Watch
 from tests.bench.peers.protocol import Answered, Found, Ingested
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -83,7 +84,9 @@ class Peer:
             [*command, str(SHARED / "corpus"), str(model)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=os.environ | ENVIRONMENT,
         )  # fmt: skip
-        self.ingested = Ingested(*self._heard())
+        self._watch = Watch(self._process.pid)
+        with self._watch:
+            self.ingested = Ingested(*self._heard())
         self.answers: dict[str, list[Answered]] = {}
 
     def __enter__(self) -> Peer:
@@ -100,10 +103,10 @@ class Peer:
         for name, (hits, wall, cpu) in zip(texts, self._heard(), strict=True):
             self.answers.setdefault(name, []).append(Answered([Found(*hit) for hit in hits], wall, cpu))
 
+    @property
     def peak(self) -> float:
-        """MiB at most, once there is nothing more to ask."""
-        self._stdin.close()
-        return float(self._heard())
+        """MiB at most while the corpus was taken in, children included."""
+        return self._watch.peak
 
     @property
     def _stdin(self) -> IO[str]:
@@ -152,7 +155,7 @@ def row(peer: Peer, cases: Sequence[Case]) -> str:
         cells.append(f"{estimate(cross).value:.2f}")
     times = [statistics.median(answer.wall for answer in peer.answers[case.id]) for case in cases]
     busy = [statistics.median(answer.cpu for answer in peer.answers[case.id]) for case in cases]
-    numbers = (*peer.ingested, percentile(times, 50), percentile(times, 95), percentile(busy, 50), peer.peak())
+    numbers = (*peer.ingested, percentile(times, 50), percentile(times, 95), percentile(busy, 50), peer.peak)
     return f"| {peer.name} | {' | '.join([*cells, *(f'{number:.0f}' for number in numbers)])} |"
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -69,7 +68,6 @@ def measure(ingest: Ingest) -> None:
         tell(Ingested(time.perf_counter() - wall, time.process_time() - cpu))
         for line in sys.stdin:
             tell([_answered(search, question) for question in json.loads(line)])
-        tell(sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024)
 
 
 def _answered(search: Search, question: str) -> Answered:
