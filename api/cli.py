@@ -9,8 +9,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from api.commands import corrections, library, questions, running, writing
-from api.problems import EXIT_CODES, OK
-from api.session import report, write_anything
+from api.problems import EXIT_CODES, OK, OUTPUT_CLOSED
+from api.session import discard_output, flush_output, report, write_anything
 
 app = typer.Typer(
     name="kb",
@@ -41,9 +41,29 @@ def main() -> NoReturn:
     """Run `kb`. The boundary where every error becomes a sentence and an exit code (docs/cli.md)."""
     write_anything()
     try:
-        app()
-    except (SystemExit, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # noqa: BLE001 - no traceback reaches a person, not even that of a panic in Rust
-        sys.exit(report(error))
-    sys.exit(OK)
+        code = _run()
+        flush_output()
+    except OSError as error:
+        discard_output()
+        code = OUTPUT_CLOSED if isinstance(error, BrokenPipeError) else report(error)
+    sys.exit(code)
+
+
+def _run() -> int | str | None:
+    """The exit code.
+
+    Raises:
+        BrokenPipeError: if nobody reads the output any more, as behind `| head`. Typer and Rich make an exit of it.
+    """
+    try:
+        try:
+            app()
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # noqa: BLE001 - no traceback reaches a person, not even that of a panic in Rust
+            return report(error)
+    except SystemExit as left:
+        if isinstance(left.__context__, BrokenPipeError):
+            raise left.__context__ from None
+        return left.code
+    return OK

@@ -34,6 +34,7 @@ GENERATION = 6
 BELOW_FLOOR = 7
 UNEXPECTED = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 130  # what a shell reports for SIGINT
+OUTPUT_CLOSED = 141  # … and for SIGPIPE
 
 EXIT_CODES: dict[int, str] = {
     OK: "done",
@@ -46,6 +47,7 @@ EXIT_CODES: dict[int, str] = {
     BELOW_FLOOR: "the evaluation fell below its floor",
     UNEXPECTED: "a fault of this program; please report it",
     INTERRUPTED: "stopped with Ctrl-C; what was finished is kept",
+    OUTPUT_CLOSED: "whatever read the output, such as `head`, went away",
 }
 
 

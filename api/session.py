@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import typer
 
@@ -136,6 +137,31 @@ def write_anything() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def flush_output() -> None:
+    """
+    Raises:
+        OSError: if what was printed cannot be written: a full disk, or, as `BrokenPipeError`, nobody who reads it.
+    """
+    for stream in _printed():
+        stream.flush()
+
+
+def discard_output() -> None:
+    """Let what was printed and cannot be written go: the interpreter would try it once more, and complain."""
+    for stream in _printed():
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+
+
+def _printed() -> list[TextIO]:
+    """The streams that the process began with; one that was closed then is None."""
+    return [stream for stream in (sys.__stdout__, sys.__stderr__) if stream is not None]
 
 
 def report(error: BaseException) -> int:
