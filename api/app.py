@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
 from api.auth import Keys
-from api.errors import handle_errors
+from api.errors import SCHEMA, handle_errors
 from api.messages import ProblemDetails
 from api.middleware import LOOPBACK_NAMES, BodyLimit, SameOrigin, SecurityHeaders
 from api.routes import corrections, gaps, health, pages, search, sources, writing
@@ -38,7 +38,7 @@ def create_app(service: Service, keys: Keys, on_stop: Callable[[], None] = lambd
         title="vLLM Notes KB",
         version=version("vllm-notes-kb"),
         summary="Search, cited answers and articles over talks and notes.",
-        openapi_url="/v1/openapi.json",
+        openapi_url=SCHEMA,
         docs_url=None,  # the viewers that FastAPI brings load scripts from elsewhere
         redoc_url=None,
         lifespan=lifespan,

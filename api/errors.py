@@ -9,8 +9,10 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from api.messages import ProblemDetails
-from api.problems import TYPE_PREFIX, problem_of
+from api.problems import PROBLEMS, TYPE_PREFIX, problem_of
 from kb.errors import KBError, LibraryBusy, MissingDependency, StorageFailed, Unauthorized
+
+SCHEMA = "/v1/openapi.json"
 
 _log = structlog.get_logger()
 
@@ -27,7 +29,7 @@ def details_of(error: KBError) -> ProblemDetails:
         status=problem.status,
         detail=error.what,
         where=error.where,
-        remedy=error.remedy,
+        remedy=error.remedy or problem.remedy,
     )
 
 
@@ -56,22 +58,31 @@ def handle_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
         faults = tuple(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        return _plain(422, "invalid-request", "The request does not fit the schema", faults)
+        title, remedy = "The request does not fit the schema", f"Compare it with the schema at {SCHEMA}"
+        return _plain(422, "invalid-request", title, remedy, faults)
 
     @app.exception_handler(HTTPException)
     async def routing(_: Request, error: HTTPException) -> JSONResponse:
-        response = _plain(error.status_code, f"http-{error.status_code}", str(error.detail))
-        response.headers.update(error.headers or {})
+        headers = error.headers or {}
+        remedy = f"This address takes {headers['Allow']}" if "Allow" in headers else f"{SCHEMA} lists the addresses"
+        response = _plain(error.status_code, f"http-{error.status_code}", str(error.detail), remedy)
+        response.headers.update(headers)
         return response
 
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> JSONResponse:
         _log.error("request failed", path=request.url.path, error=repr(error))
-        return _plain(500, "error", "The service met a fault of its own; its log says more")
+        title = "The service met a fault of its own; its log says more"
+        return _plain(500, "error", title, PROBLEMS[KBError].remedy)
 
 
-def _plain(status: int, slug: str, title: str, errors: tuple[str, ...] = ()) -> JSONResponse:
+def _plain(status: int, slug: str, title: str, remedy: str, errors: tuple[str, ...] = ()) -> JSONResponse:
     details = ProblemDetails(
-        type=TYPE_PREFIX + slug, title=title, status=status, detail="; ".join(errors) or title, errors=errors
+        type=TYPE_PREFIX + slug,
+        title=title,
+        status=status,
+        detail="; ".join(errors) or title,
+        remedy=remedy,
+        errors=errors,
     )
     return ProblemResponse(details.model_dump(mode="json"), status)

@@ -109,7 +109,7 @@ def prepare(library: KnowledgeBase, corpus: Path, *, ours: bool) -> None:
         IndexMismatch: if another recipe built the index, and the library is someone's.
     """
     if not corpus.is_dir():
-        raise NotFound("there is no such folder", where=str(corpus))
+        raise NotFound("there is no such folder", where=str(corpus), remedy="Name it with --corpus")
     try:
         _sync(library, corpus)
     except IndexMismatch:

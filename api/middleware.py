@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY = 256 * 1024  # bytes; the largest honest request is a list of paths
+
+MOST_DISCARDED = 64 * 1024 * 1024  # bytes of a larger body that are read before it is refused
+_PATIENCE = 10.0  # seconds for that
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
@@ -75,12 +80,16 @@ class SameOrigin:
                 "this host name is not served here", remedy="Use http://127.0.0.1 or http://localhost with the port"
             )
         if scope["method"] not in ("GET", "HEAD") and headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-            return BadRequest("a page of another origin may not do that")
+            return BadRequest("a page of another origin may not do that", remedy="Use the page that this service shows")
         return None
 
 
 class BodyLimit:
-    """Reads the body before any route and refuses it past `limit` bytes, whether or not its length was declared."""
+    """Reads the body before any route and refuses it past `limit` bytes, whether or not its length was declared.
+
+    What is too large is read on and thrown away: most clients read no answer before they have sent everything, and a
+    connection that is closed with bytes unread is reset under them. A client that asks first is told at once.
+    """
 
     def __init__(self, app: ASGIApp, limit: int = MAX_BODY) -> None:
         self._app = app
@@ -90,21 +99,37 @@ class BodyLimit:
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
-        declared = Headers(scope=scope).get("content-length", "0")
+        headers = Headers(scope=scope)
+        declared = headers.get("content-length", "")
+        if declared.isdecimal() and int(declared) > self._limit:
+            asks_first = headers.get("expect", "").lower() == "100-continue"
+            await self._refuse(scope, receive, send, has_more=not asks_first)
+            return
         messages: list[Message] = []
-        size = int(declared) if declared.isdecimal() else 0
-        more = size <= self._limit
-        size = 0 if more else size
-        while more:
+        size, more = 0, True
+        while more and size <= self._limit:
             message = await receive()
             messages.append(message)
             size += len(message.get("body", b""))
-            more = bool(message.get("more_body")) and size <= self._limit
+            more = bool(message.get("more_body"))
         if size > self._limit:
-            error = LimitExceeded(f"the body is larger than {self._limit // 1024} KiB")
-            await refuse(error, scope, receive, send, {"Connection": "close"})
-            return
-        await self._app(scope, _replay(iter(messages), receive), send)
+            await self._refuse(scope, receive, send, has_more=more)
+        else:
+            await self._app(scope, _replay(iter(messages), receive), send)
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send, *, has_more: bool) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
+                discarded = 0
+                while has_more and discarded < MOST_DISCARDED:
+                    message = await receive()
+                    discarded += len(message.get("body", b""))
+                    has_more = bool(message.get("more_body"))
+        error = LimitExceeded(
+            f"the body is larger than {self._limit // 1024} KiB",
+            remedy="Send less: files are read from the disk of the machine that serves, by their paths",
+        )
+        await refuse(error, scope, receive, send, {"Connection": "close"})
 
 
 def _replay(messages: Iterator[Message], receive: Receive) -> Receive:

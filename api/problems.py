@@ -56,28 +56,39 @@ class Problem(NamedTuple):
     status: int
     slug: str
     title: str
+    remedy: str  # the next step, where the error names none of its own
 
     @property
     def type(self) -> str:
         return TYPE_PREFIX + self.slug
 
 
+_DOCTOR = "`kb doctor` says what is missing"
+_MODEL = "Try again; if it fails again, look at the model's server"
 PROBLEMS: dict[type[KBError], Problem] = {
-    BadRequest: Problem(USAGE, 400, "bad-request", "The request cannot be met"),
-    Unauthorized: Problem(ENVIRONMENT, 401, "unauthorized", "A key is needed"),
-    NotFound: Problem(NOT_FOUND, 404, "not-found", "Not found"),
-    IndexMismatch: Problem(ENVIRONMENT, 409, "index-mismatch", "The index was built by another recipe"),
-    LimitExceeded: Problem(SOME_FAILED, 413, "limit-exceeded", "Too large"),
-    UnsupportedSource: Problem(SOME_FAILED, 415, "unsupported-source", "No reader for this kind of file"),
-    UnreadableSource: Problem(SOME_FAILED, 422, "unreadable-source", "The file could not be read"),
-    UnsafeSettings: Problem(ENVIRONMENT, 500, "unsafe-settings", "These settings must not be served"),
-    GenerationFailed: Problem(GENERATION, 502, "generation-failed", "The language model failed"),
-    Truncated: Problem(GENERATION, 502, "truncated", "The language model's answer was cut"),
-    BrokenOff: Problem(GENERATION, 502, "broken-off", "The language model's answer broke off"),
-    LibraryBusy: Problem(ENVIRONMENT, 503, "library-busy", "The library is busy"),
-    StorageFailed: Problem(ENVIRONMENT, 507, "storage-failed", "The library's folder cannot be used"),
-    MissingDependency: Problem(ENVIRONMENT, 503, "missing-dependency", "Something is not installed"),
-    KBError: Problem(UNEXPECTED, 500, "error", "The request failed"),
+    BadRequest: Problem(USAGE, 400, "bad-request", "The request cannot be met", "Change the request"),
+    Unauthorized: Problem(ENVIRONMENT, 401, "unauthorized", "A key is needed", "Send the key as a bearer token"),
+    NotFound: Problem(NOT_FOUND, 404, "not-found", "Not found", "`kb ls` lists what there is"),
+    IndexMismatch: Problem(
+        ENVIRONMENT, 409, "index-mismatch", "The index was built by another recipe", "Build it anew: kb rebuild"
+    ),
+    LimitExceeded: Problem(SOME_FAILED, 413, "limit-exceeded", "Too large", "Split it"),
+    UnsupportedSource: Problem(
+        SOME_FAILED, 415, "unsupported-source", "No reader for this kind of file", "Save it as another kind of file"
+    ),
+    UnreadableSource: Problem(
+        SOME_FAILED, 422, "unreadable-source", "The file could not be read", "Mend the file and add it again"
+    ),
+    UnsafeSettings: Problem(
+        ENVIRONMENT, 500, "unsafe-settings", "These settings must not be served", "docs/settings.md lists the settings"
+    ),
+    GenerationFailed: Problem(GENERATION, 502, "generation-failed", "The language model failed", _MODEL),
+    Truncated: Problem(GENERATION, 502, "truncated", "The language model's answer was cut", "Raise KB_LLM_MAX_TOKENS"),
+    BrokenOff: Problem(GENERATION, 502, "broken-off", "The language model's answer broke off", _MODEL),
+    LibraryBusy: Problem(ENVIRONMENT, 503, "library-busy", "The library is busy", "Try again in a moment"),
+    StorageFailed: Problem(ENVIRONMENT, 507, "storage-failed", "The library's folder cannot be used", _DOCTOR),
+    MissingDependency: Problem(ENVIRONMENT, 503, "missing-dependency", "Something is not installed", _DOCTOR),
+    KBError: Problem(UNEXPECTED, 500, "error", "The request failed", "Report it, with what you did"),
 }
 
 

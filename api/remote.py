@@ -235,7 +235,8 @@ class RemoteLibrary:
         try:
             return ProblemDetails.model_validate_json(response.content).error()
         except ValidationError:
-            return KBError(f"the service answered {response.status_code} without a reason", where=self._url)
+            what = f"the service answered {response.status_code} without a reason"
+            return KBError(what, where=self._url, remedy="See whether another program listens there, or restart it")
 
 
 def _json(body: Mapping[str, Any] | None) -> bytes | None:

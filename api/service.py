@@ -147,7 +147,8 @@ class Service:
         """
         entry = self._catalog.find(name)
         if (image := self._library.page_image(entry.source.id, number)) is None:
-            raise NotFound(f"there is no image of page {number}", where=entry.source.title)
+            remedy = "Images are made of PDF pages, and of slides where LibreOffice is installed: `kb doctor`"
+            raise NotFound(f"there is no image of page {number}", where=entry.source.title, remedy=remedy)
         return image
 
     def search(self, query: Query) -> list[MarkedHit]:

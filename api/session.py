@@ -173,8 +173,9 @@ def report(error: BaseException) -> int:
     if not isinstance(told, KBError):
         _report_fault(told)
         return UNEXPECTED
-    note(f"Error: {told}", "bold red")
-    return problem_of(told).exit_code
+    problem = problem_of(told)
+    note(f"Error: {told}" + ("" if told.remedy else f". {problem.remedy}"), "bold red")
+    return problem.exit_code
 
 
 def _report_fault(error: BaseException) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import uvicorn
 from fastapi.testclient import TestClient
 
 from api.app import create_app
@@ -81,3 +85,18 @@ def client(filled: Service) -> Iterator[TestClient]:
 @pytest.fixture
 def owner() -> dict[str, str]:
     return {"Authorization": f"Bearer {OWNER}"}
+
+
+@contextlib.contextmanager
+def serving(service: Service, keys: Keys) -> Iterator[str]:
+    """A service on a socket of loopback, by its address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(create_app(service, keys), log_level="error", ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()

@@ -1,11 +1,19 @@
 from __future__ import annotations
 
+import contextlib
+import http.client
+import json
+import socket
 from collections.abc import Iterator
 
 import pytest
 from fastapi.testclient import TestClient
 
+from api import middleware
+from api.auth import Keys
 from api.middleware import MAX_BODY
+from api.service import Service
+from tests.api.conftest import serving
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "127.0.0.1@evil.example", "", "localhost."])
@@ -70,3 +78,55 @@ def test_every_response_is_guarded(client: TestClient, path: str) -> None:
 
 def test_answers_are_not_kept_by_caches(client: TestClient) -> None:
     assert client.get("/v1/sources").headers["cache-control"] == "no-store"
+
+
+# --- over a real socket -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def address(filled: Service) -> Iterator[tuple[str, int]]:
+    with serving(filled, Keys(reader=None, owner="o")) as url:
+        host, port = url.removeprefix("http://").split(":")
+        yield host, int(port)
+
+
+def _pieces(size: int) -> Iterator[bytes]:
+    for _ in range(size // 65536):
+        yield b"x" * 65536
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["declared", "chunked"])
+def test_p39_a_client_that_sends_everything_first_reads_why(address: tuple[str, int], *, chunked: bool) -> None:
+    size = 8 * 1024 * 1024
+    headers = {} if chunked else {"Content-Length": str(size)}
+    connection = http.client.HTTPConnection(*address, timeout=30)
+    connection.request("POST", "/v1/ask", body=_pieces(size), headers=headers, encode_chunked=chunked)
+    response = connection.getresponse()
+    told = json.loads(response.read())
+    connection.close()
+    assert (response.status, response.headers["Connection"]) == (413, "close")
+    assert told["type"].endswith("limit-exceeded")
+    assert told["remedy"]
+
+
+def test_p39_a_client_that_asks_first_sends_nothing(address: tuple[str, int]) -> None:
+    with socket.create_connection(address, timeout=30) as connection:
+        head = "POST /v1/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 999999999\r\nExpect: 100-continue\r\n\r\n"
+        connection.sendall(head.encode())
+        assert connection.recv(65536).startswith(b"HTTP/1.1 413")
+
+
+def test_p39_a_body_without_end_is_read_to_a_bound(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "MOST_DISCARDED", 1024 * 1024)
+    with socket.create_connection(address, timeout=30) as connection:
+        connection.sendall(b"POST /v1/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+        with contextlib.suppress(OSError):
+            while True:
+                connection.sendall(b"10000\r\n" + b"x" * 65536 + b"\r\n")  # until it is hung up on
+
+
+def test_p39_a_body_that_drips_is_not_waited_for(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "_PATIENCE", 0.2)
+    with socket.create_connection(address, timeout=30) as connection:
+        connection.sendall(b"POST /v1/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 999999999\r\n\r\nx")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 413")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from api.app import create_app
 from api.auth import Keys
 from api.models import Models
 from api.routes.pages import WEB
@@ -21,6 +17,7 @@ from api.service import Service
 from generate.llm import Message, Meter
 from index.client import QdrantStore
 from kb.settings import Settings
+from tests.api.conftest import serving
 from tests.api.test_talking import write_talk
 from tests.fakes import FakeEmbedder, FakeTranscriber, Scripted, ScriptedModel
 from tests.generate.material import citing
@@ -43,20 +40,6 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
-
-
-@contextlib.contextmanager
-def serving(service: Service, keys: Keys) -> Iterator[str]:
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(service, keys), log_level="error", ws="none"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
-        listener.close()
 
 
 @pytest.fixture

@@ -111,6 +111,7 @@ def test_every_error_is_a_problem(
     assert problem["type"] == f"urn:vllm-notes-kb:problem:{slug}"
     assert problem["status"] == status
     assert problem["detail"]
+    assert problem["remedy"]
 
 
 def test_a_broken_body_is_a_problem(client: TestClient) -> None:
