@@ -84,7 +84,7 @@ def _remarks(answer: Answer) -> Iterator[str]:
         yield f"\n{phrase(lang, 'asked_as', question=answer.asked_as)}"
     if answer.as_of:
         yield f"\n{phrase(lang, 'as_of', versions=versions(lang, answer.as_of))}"
-    if answer.refused is None and answer.mode == "extractive":
+    if answer.refused is None and answer.mode == "extractive" and answer.usage is None:
         yield f"\n{phrase(lang, 'quoted', variable='KB_LLM_BASE_URL')}"
     yield from _left_out(answer.dropped, lang)
     if answer.usage is not None:

@@ -96,7 +96,7 @@ def example(case: Case, strength: Strength) -> lines.Example:
 
 def calibration_of(line: lines.Line) -> Calibration:
     weights = dict(zip(SIGNALS, line.weights, strict=True))
-    return Calibration(weights, line.bias, line.threshold, line.threshold_generated)
+    return Calibration(weights, line.bias, line.threshold, line.threshold_generated, line.threshold_declined)
 
 
 def _recipe(models: Models) -> str:

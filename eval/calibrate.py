@@ -18,6 +18,7 @@ FEWEST = 10  # questions of either sort; fewer draw no line
 FALSE_REFUSALS = 0.08  # of the answerable questions, the most that a line should refuse
 _AIM = 0.0625  # … that it is drawn for, so that it keeps the bound on others, too …
 _AIM_GENERATED = 0.02  # … and where a model writes, whose claims are verified afterwards
+_SURE = 0.05  # of the unanswerable questions, the most above the line from which a model's "no" is not taken for one
 _FOLDS = 5
 _REGULARISATION = 0.5  # inverse strength of the L2 penalty, on standardised signals
 
@@ -40,6 +41,7 @@ class Line(Frozen):
     bias: float
     threshold: float
     threshold_generated: float
+    threshold_declined: float
     refused: float
     false_refusal: float
 
@@ -69,6 +71,7 @@ def calibrate(examples: Sequence[Example]) -> Line:
         bias=float(regression.intercept_[0] - weights @ scaler.mean_),
         threshold=_threshold(scores, labels, _AIM),
         threshold_generated=_threshold(scores, labels, _AIM_GENERATED),
+        threshold_declined=_above(scores, labels, _SURE, threshold=_threshold(scores, labels, _AIM)),
         refused=_share(unseen, labels, of=False),
         false_refusal=_share(unseen, labels, of=True),
     )
@@ -122,6 +125,11 @@ def _folds(examples: Sequence[Example]) -> list[tuple[NDArray[np.int64], NDArray
 def _threshold(scores: NDArray[np.float64], labels: Sequence[bool], allowed: float) -> float:
     """The highest line below which at most the `allowed` share of the answerable questions lies."""
     return float(np.quantile(scores[np.array(labels)], allowed))
+
+
+def _above(scores: NDArray[np.float64], labels: Sequence[bool], allowed: float, *, threshold: float) -> float:
+    """The lowest line, not below `threshold`, above which at most the `allowed` share of the unanswerable lies."""
+    return max(threshold, float(np.quantile(scores[~np.array(labels)], 1 - allowed)))
 
 
 def _share(refused: Sequence[bool], labels: Sequence[bool], *, of: bool) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
-from generate import followup, gloss, plan, prompts, write
+from generate import complement, followup, gloss, plan, prompts, write
 from generate.cite import Numbering, Statement
 from generate.composition import Composition
 from generate.disagree import disagreements, on_subject
@@ -16,7 +16,7 @@ from generate.extract import read
 from generate.licence import as_evidence
 from generate.llm import Abandoned, LanguageModel, Meter
 from generate.naming import inflected, stems
-from generate.passages import passages
+from generate.passages import Passage, passages
 from generate.question import Question, analyse
 from generate.readable import readable
 from generate.refuse import Calibration, packaged
@@ -43,7 +43,7 @@ LONGEST_QUESTION = 2000  # characters
 _HITS = 16
 _HITS_OF_PART = 8
 _MOST_HITS = 20  # of all parts together
-_VERSION = "answer/5"
+_VERSION = "answer/6"
 _ANYWHERE = Filters()
 
 
@@ -148,8 +148,7 @@ class Answerer:
             yield case.opened([one.passage.evidence() for one in case.nearest])
         elif self._llm is None:
             yield case.opened([one.passage.evidence() for one in case.chosen])
-            quoted = (Statement(readable(one.passage), (one.passage,)) for one in case.chosen)
-            yield from case.released(quoted)
+            yield from case.released(map(_quote, (one.passage for one in case.chosen)))
         else:
             yield from self._written(self._llm, case)
         if case.numbering.citations:
@@ -157,6 +156,8 @@ class Answerer:
             yield from case.released(disagreements(case.cited, asked, case.lang, case.reading.question.units))
         for dropped in case.dropped:
             yield DroppedEvent(dropped=dropped)
+        if self._llm is not None and self._glosses:  # last: nothing but the record of it all waits for them
+            yield from self._glossed(self._llm, case)
         answer = case.answer(is_generated=self._llm is not None, recipe=self.recipe)
         if answer.refused is not None:
             yield RefusalEvent(refusal=answer.refused)
@@ -170,12 +171,23 @@ class Answerer:
         writer = write.Writer(llm, case.reading.question, offered, case.meter)
         yield from case.released(writer.statements())
         case.dropped += writer.dropped
-        if self._glosses:
-            glossed = gloss.gloss(llm, case.numbering.citations, case.lang, case.meter)
-            case.glossed = {citation.n: citation for citation in glossed.citations}
-            case.dropped += glossed.dropped
-            for citation in glossed.citations:
-                yield CitationEvent(citation=citation)
+        if self._are_quotes_shown(case, is_declined=writer.is_declined):
+            claims = case.numbering.numbered.claims
+            left = complement.remaining([one.passage for one in case.chosen], claims, case.cited)
+            case.numbering.quotes_under(complement.lead(case.lang, claims, is_declined=writer.is_declined))
+            yield from case.released(map(_quote, left))
+
+    def _are_quotes_shown(self, case: Composition, *, is_declined: bool) -> bool:
+        """Whether the evidence answers by itself; against a model that found no answer in it, it must be strong."""
+        line = self.calibration.threshold_declined if is_declined else self.calibration.threshold
+        return self.calibration.probability(case.strength) >= line
+
+    def _glossed(self, llm: LanguageModel, case: Composition) -> Iterator[AnswerEvent]:
+        glossed = gloss.gloss(llm, case.numbering.citations, case.lang, case.meter)
+        case.glossed = {citation.n: citation for citation in glossed.citations}
+        yield from (CitationEvent(citation=citation) for citation in glossed.citations)
+        yield from (DroppedEvent(dropped=dropped) for dropped in glossed.dropped)
+        case.dropped += glossed.dropped
 
     @property
     def _line(self) -> float:
@@ -189,6 +201,10 @@ class Answerer:
             return any(wanted <= stems(hit.source.title) | stems(hit.chunk.full_text) for hit in found)
 
         return mentioned
+
+
+def _quote(passage: Passage) -> Statement:
+    return Statement(readable(passage), (passage,), is_quote=True)
 
 
 def _checked(question: str) -> str:

@@ -1,48 +1,117 @@
-"""Where the words stand that carry a claim: those that its quote gives, or those that say it."""
+"""Where the words stand that carry a claim: those that its quote gives, or else the sentences that say it.
+
+A model names evidence, which is cheap and hard to get wrong; finding the very words in it, and holding the claim
+against them, is the work of code.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from generate.passages import Passage
-from generate.question import content_terms
+from generate.passages import Passage, passages
+from generate.relation import anchors, keys, words
 from generate.reply import Supporting
-from kb.text import find_quote, sentences
+from kb.text import detect_lang, find_quote, sentences
 
-_NEARLY_ALL = 0.7  # of a claim's words: a sentence that has so many says it
-_POINTING = 0.5  # of a quote's words: it means a sentence that has so many
-_FEW = 4  # words of a claim that is looked for
-
-
-def said(text: str, quote: str, evidence: Mapping[str, Passage]) -> Passage | None:
-    """The sentence of the evidence that shares nearly all words of `text`, and that `quote` points at: it has half of
-    the quote's words itself or in its headings. None where there is none."""
-    words, pointed = content_terms(text), content_terms(quote)
-    if len(words) < _FEW or not pointed:
-        return None
-    best, most = None, _NEARLY_ALL * len(words)
-    for passage in evidence.values():
-        above = content_terms(f"{passage.hit.source.title}\n{passage.around}")
-        for start, end in _sentences(passage.quote):
-            own = content_terms(passage.quote[start:end])
-            shared = len(words & own)
-            is_best = shared > most or (best is None and shared >= most)
-            if is_best and len(pointed & (own | above)) >= _POINTING * len(pointed):
-                best, most = replace(passage, start=passage.start + start, end=passage.start + end), shared
-    return best
+_NEARLY_ALL = 0.7  # of a claim's words, in the sentences that carry it and what stands above them …
+_HALF = 0.5  # … or in the other language, of its names, numbers and terms of the glossary
+_FEW = 4  # words, names and numbers of a claim that can be looked for
+_MOST = 3  # sentences that carry one claim
+_ANCHOR = 2  # what a name, a number or a term counts, where another word counts 1
+_ABOVE = 0.5  # what a word counts that only stands above a sentence
+_GAIN = 0.2  # of a claim that a further sentence must bring
 
 
 def quoted(support: Supporting, passage: Passage) -> Passage | None:
     """The quote where it stands verbatim in the passage, widened to whole sentences; None where it does not."""
-    span = find_quote(support.quote, passage.quote)
+    span = find_quote(support.quote, passage.quote) if support.quote else None
     if span is None:
         return None
     touched = [(a, b) for a, b in _sentences(passage.quote) if a < span[1] and b > span[0]]
     start = min([span[0], *(a for a, _ in touched[:1])])
     end = max([span[1], *(b for _, b in touched[-1:])])
     return replace(passage, start=passage.start + start, end=passage.start + end)
+
+
+def carrying(claim: str, evidence: Sequence[Passage]) -> list[Passage]:
+    """The sentences, rows or lines of the evidence that together say `claim`; none where they lack too much of it.
+
+    A model that says it in words of its own has to quote: what code finds must be plain.
+    """
+    wanted = _Wanted(words(claim), anchors(claim))
+    if len(wanted.all) < _FEW:
+        return []
+    pieces = [_Piece.of(piece) for piece in passages([passage.hit for passage in evidence])]
+    chosen: list[_Piece] = []
+    covered: frozenset[object] = frozenset()
+    while len(chosen) < _MOST and pieces:
+        best = max(pieces, key=lambda piece: wanted.weight(piece.own - covered) + _ABOVE * wanted.weight(piece.above))
+        gain = wanted.weight(best.own - covered)
+        if not gain or (chosen and gain < max(_ANCHOR, _GAIN * wanted.weight(wanted.all))):
+            break
+        chosen.append(best)
+        pieces.remove(best)
+        covered |= best.own
+    return _joined([piece.passage for piece in chosen]) if _says(chosen, wanted, detect_lang(claim)) else []
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What a claim is looked for by."""
+
+    words: frozenset[str]
+    anchors: frozenset[object]
+
+    @property
+    def all(self) -> frozenset[object]:
+        return self.words | self.anchors
+
+    def weight(self, held: frozenset[object]) -> int:
+        return len(self.words & held) + _ANCHOR * len(self.anchors & held)
+
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    passage: Passage
+    own: frozenset[object]
+    above: frozenset[object]
+
+    @classmethod
+    def of(cls, passage: Passage) -> _Piece:
+        above = f"{passage.hit.source.title}\n{passage.around}"
+        return cls(passage, keys(passage.quote), keys(above) - keys(passage.quote))
+
+
+def _says(chosen: Sequence[_Piece], wanted: _Wanted, lang: str) -> bool:
+    own: frozenset[object] = frozenset().union(*(piece.own for piece in chosen))
+    near = own.union(*(piece.above for piece in chosen))
+    is_foreign = not any(detect_lang(piece.passage.quote) == lang for piece in chosen)
+    asked, least = (wanted.anchors, _HALF) if is_foreign else (wanted.words, _NEARLY_ALL)
+    return len(asked & near) >= max(1.0, least * len(asked)) and 2 * len(asked & own) >= least * len(asked)
+
+
+def _joined(chosen: Sequence[Passage]) -> list[Passage]:
+    """In the order of the text; sentences that follow each other are one quote."""
+    found: list[Passage] = []
+    for one in sorted(chosen, key=lambda one: (chosen.index(_first_of(one, chosen)), one.start)):
+        last = found[-1] if found else None
+        if last is not None and _follows(last, one):
+            found[-1] = replace(last, end=one.end)
+        else:
+            found.append(one)
+    return found
+
+
+def _first_of(one: Passage, chosen: Sequence[Passage]) -> Passage:
+    return next(other for other in chosen if other.hit.chunk.id == one.hit.chunk.id)
+
+
+def _follows(one: Passage, other: Passage) -> bool:
+    text = one.hit.chunk.text
+    is_prose = one.form == other.form == "prose"
+    return one.hit.chunk.id == other.hit.chunk.id and is_prose and not text[one.end : other.start].strip()
 
 
 @lru_cache(maxsize=256)

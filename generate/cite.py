@@ -22,6 +22,7 @@ class Statement:
     text: str
     passages: tuple[Passage, ...]
     support: Support = Support.DIRECT
+    is_quote: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,15 @@ class Numbering:
 
     def __init__(self, joint: str) -> None:
         self._joint = joint
+        self._lead = self._mark = ""
         self._numbers: dict[str, int] = {}
         self._texts: list[str] = []
         self._claims: list[Claim] = []
         self.citations: list[Citation] = []
+
+    def quotes_under(self, lead: str) -> None:
+        """Quotes that come from here on stand below `lead`, each marked as Markdown marks quotes."""
+        self._lead, self._mark, self._joint = f"{lead}\n\n", "> ", "\n\n"
 
     def add(self, statement: Statement) -> tuple[Sequence[Citation], SentenceEvent]:
         """The citations that are new with `statement`, and the statement with its markers, which are never parted."""
@@ -55,12 +61,19 @@ class Numbering:
                 self.citations.append(cite(passage, self._numbers[passage.id]))
             own.append(self._numbers[passage.id])
         own = list(dict.fromkeys(own))
-        claim = Claim(text=statement.text, citations=tuple(own), support=statement.support)
+        claim = Claim(text=statement.text, citations=tuple(own), support=statement.support, quoted=statement.is_quote)
         plain = MARKER.sub(lambda found: found[0].translate(_FULL_WIDTH), statement.text)
-        text = (self._joint if self._texts else "") + " ".join([plain, *(f"[{n}]" for n in own)])
+        marked = " ".join([plain, *(f"[{n}]" for n in own)])
+        text = (self._joint if self._texts else "") + self._opening(statement) + marked
         self._claims.append(claim)
         self._texts.append(text)
         return self.citations[known:], SentenceEvent(claim=claim, text=text)
+
+    def _opening(self, statement: Statement) -> str:
+        if not statement.is_quote:
+            return ""
+        lead, self._lead = self._lead, ""
+        return lead + self._mark
 
     @property
     def numbered(self) -> Numbered:

@@ -11,7 +11,19 @@ from generate.llm import Meter
 from generate.passages import Passage
 from generate.refuse import refusal, unrepeated
 from generate.strength import Strength
-from kb.types import Answer, AnswerEvent, Citation, CitationEvent, Dropped, Evidence, EvidenceEvent, Hit, Lang
+from kb.types import (
+    Answer,
+    AnswerEvent,
+    Citation,
+    CitationEvent,
+    Claim,
+    Dropped,
+    Evidence,
+    EvidenceEvent,
+    Hit,
+    Lang,
+    Support,
+)
 
 _CANDIDATES = 9  # of which those are shown that repeat nothing
 
@@ -61,7 +73,7 @@ class Composition:
             question=self.question,
             lang=self.lang,
             text=refused.reason if refused else numbered.text,
-            mode="generated" if is_generated else "extractive",
+            mode="generated" if is_generated and not _is_quoted(numbered.claims) else "extractive",
             claims=numbered.claims,
             citations=citations,
             refused=refused,
@@ -71,6 +83,11 @@ class Composition:
             usage=self.meter.usage if is_generated else None,
             recipe=recipe,
         )
+
+
+def _is_quoted(claims: Sequence[Claim]) -> bool:
+    """Whether an answer consists of quotes, and of what code says of them."""
+    return bool(claims) and all(claim.quoted or claim.support is Support.CONFLICT for claim in claims)
 
 
 def _as_of(citations: Sequence[Citation]) -> str | None:

@@ -9,13 +9,14 @@ import re
 from collections.abc import Sequence
 
 from generate import prompts
+from generate.borne import has_identifier, identifiers
 from generate.fence import LANGUAGES, nonce, one_line
 from generate.llm import LanguageModel, Message, Meter
 from generate.quantity import quantities, supported
 from generate.question import Question, analyse
 from generate.relation import speaks
 from generate.reply import Asked, read, schema_of
-from generate.verify import has_identifier, identifiers, is_plain, visible
+from generate.verify import is_plain, visible
 from kb.errors import GenerationFailed
 from kb.text import folded
 from kb.types import Exchange, Lang

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from generate import prompts
+from generate.borne import has_identifier, identifiers
 from generate.fence import LANGUAGES, defanged, nonce
 from generate.llm import LanguageModel, Message, Meter
 from generate.quantity import quantities, supported
 from generate.relation import speaks
 from generate.reply import Asked, read, schema_of
-from generate.verify import has_identifier, identifiers, is_plain, visible
+from generate.verify import is_plain, visible
 from kb.errors import GenerationFailed
 from kb.text import folded
 from kb.types import Citation, Dropped, Lang

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import structlog
 
 from generate import prompts
+from generate.borne import unborne
 from generate.fence import LANGUAGES, defanged, nonce
 from generate.llm import LanguageModel, Message, Meter
 from generate.polarity import reversals
 from generate.question import content_terms
 from generate.reply import Asked, read, schema_of
 from generate.titles import WIDEST, Part, Titles, title_of, width
-from generate.verify import unborne
 from kb.errors import GenerationFailed
 from kb.glossary import load_glossary
 from kb.types import Lang

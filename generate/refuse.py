@@ -23,13 +23,15 @@ _SENTENCE = 12  # characters; shorter ones are labels, which passages may share 
 class Calibration:
     """A logistic model of "these quotes answer the question": weights by signal, and the lines below which is refused.
 
-    `threshold_generated` holds where a model writes, which understands more and is verified afterwards.
+    `threshold_generated` holds where a model writes, which understands more and is verified afterwards;
+    from `threshold_declined` on, the quotes are shown even if that model finds no answer in the evidence.
     """
 
     weights: Mapping[str, float]
     bias: float
     threshold: float
     threshold_generated: float
+    threshold_declined: float
 
     def __post_init__(self) -> None:
         if set(self.weights) != set(SIGNALS):

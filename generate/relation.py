@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
+from generate.naming import stems
 from generate.passages import Passage
 from generate.quantity import quantities
 from generate.question import content_terms
@@ -22,15 +24,29 @@ def is_related(claim: str, passage: Passage) -> bool:
     words = content_terms(claim)
     if detect_lang(claim) == detect_lang(passage.quote):
         return not words or len(words & content_terms(quote)) >= max(1, _LEAST * len(words))
-    anchors = _anchors(claim)
-    return not anchors or bool(anchors & _anchors(f"{quote}\n{passage.hit.chunk.text}"))
+    known = anchors(claim)
+    return not known or bool(known & anchors(f"{quote}\n{passage.hit.chunk.text}"))
 
 
-def _anchors(text: str) -> frozenset[object]:
-    """What stays the same in another language."""
+@lru_cache(maxsize=8192)
+def anchors(text: str) -> frozenset[object]:
+    """What stays the same in another language: names, numbers, terms of the glossary; without endings, as `words`."""
     latin = {word for word in content_terms(text) if _LATIN.fullmatch(word)} if detect_lang(text) == "zh" else set()
     names = {name.casefold() for found in _CODE.findall(text) for name in re.findall(r"\w+", found)}
-    return frozenset({*latin, *names, *(held.value for held in quantities(text)), *load_glossary().find(text)})
+    spelled = frozenset[str]().union(*map(stems, latin | names))
+    return frozenset({*spelled, *(held.value for held in quantities(text)), *load_glossary().find(text)})
+
+
+@lru_cache(maxsize=8192)
+def words(text: str) -> frozenset[str]:
+    """The words of `text` that say something, English ones without their endings."""
+    return frozenset[str]().union(*map(stems, content_terms(text)))
+
+
+@lru_cache(maxsize=8192)
+def keys(text: str) -> frozenset[object]:
+    """All that `text` can be found by."""
+    return words(text) | anchors(text)
 
 
 def speaks(text: str, lang: Lang) -> bool:

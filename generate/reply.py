@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from generate.llm import Schema
 from generate.thinking import after_thoughts
@@ -22,10 +22,18 @@ class Asked(BaseModel):
 
 
 class Supporting(BaseModel):
+    """Evidence that carries a sentence. A model is asked for its id alone; one that gives words of it, too, is held to
+    them."""
+
     model_config = ConfigDict(frozen=True)
 
     id: str
-    quote: str
+    quote: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_id(cls, value: object) -> object:
+        return {"id": value} if isinstance(value, str) else value
 
 
 class Drafted(BaseModel):
@@ -44,6 +52,9 @@ class Reply(BaseModel):
 
 
 Shape = TypeVar("Shape", bound=BaseModel)
+
+_MOST_CLAIMS = 5  # as the prompt says
+_MOST_IDS = 3
 
 _FENCED = re.compile(r"```[a-z]*\s*\n(.*?)```", re.S)
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
@@ -79,7 +90,15 @@ def _validated(value: object, shape: type[Shape]) -> Shape:
     try:
         return shape.model_validate(value)
     except ValidationError as error:
-        raise _unread(error) from error
+        raise _unread(_misfit(error)) from error
+
+
+def _misfit(error: ValidationError) -> str:
+    """The first thing that does not fit, and where it stands."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(map(str, first["loc"])) or "the whole"
+    what = "is missing" if first["type"] == "missing" else "is not of the kind that was asked for"
+    return f"`{place}` {what}"
 
 
 def _json_of(text: str, brackets: str) -> object:
@@ -93,10 +112,10 @@ def _json_of(text: str, brackets: str) -> object:
     try:
         return _first_value(body[opening.start() :])
     except json.JSONDecodeError as error:
-        raise _unread(error) from error
+        raise _unread(f"it breaks at character {error.pos}") from error
 
 
-def _unread(reason: object) -> GenerationFailed:
+def _unread(reason: str) -> GenerationFailed:
     return GenerationFailed(f"the model's reply is not the JSON that was asked for: {reason}")
 
 
@@ -173,23 +192,28 @@ class ClaimStream:
             self._is_broken = True  # `close` tells of it
 
 
-def schema(ids: Sequence[str]) -> Schema:
-    """The JSON schema of a reply that may cite `ids` and no others."""
-    support = {
+def schema(ids: Sequence[str], *, quotes: bool = False) -> Schema:
+    """The JSON schema of a reply that may cite `ids` and no others, with or without the words that it relies on.
+
+    Lists end, however fond of them a model is.
+    """
+    named: Schema = {"type": "string", "enum": list(ids)}
+    quoting: Schema = {
         "type": "object",
-        "properties": {"id": {"type": "string", "enum": list(ids)}, "quote": {"type": "string"}},
+        "properties": {"id": named, "quote": {"type": "string"}},
         "required": ["id", "quote"],
         "additionalProperties": False,
     }
+    support = {"type": "array", "items": quoting if quotes else named, "minItems": 1, "maxItems": _MOST_IDS}
     claim = {
         "type": "object",
-        "properties": {"text": {"type": "string"}, "support": {"type": "array", "items": support}},
+        "properties": {"text": {"type": "string"}, "support": support},
         "required": ["text", "support"],
         "additionalProperties": False,
     }
     return {
         "type": "object",
-        "properties": {"claims": {"type": "array", "items": claim}},
+        "properties": {"claims": {"type": "array", "items": claim, "maxItems": _MOST_CLAIMS}},
         "required": ["claims"],
         "additionalProperties": False,
     }

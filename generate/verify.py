@@ -7,15 +7,15 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from generate.attribute import quoted, said
+from generate.attribute import carrying, quoted
+from generate.borne import unborne_by
 from generate.cite import Statement
 from generate.passages import Passage
 from generate.polarity import reversals
-from generate.quantity import quantities, spelled_out, supported
+from generate.reasons import added_reasons
 from generate.relation import is_related, speaks
 from generate.reply import Drafted, Supporting
-from kb.glossary import load_glossary
-from kb.text import folded, sentences
+from kb.text import sentences
 from kb.types import Finding, Lang, Severity
 
 _ID = re.compile(r"[a-z0-9]+", re.IGNORECASE)
@@ -25,11 +25,6 @@ _REFERENCE = re.compile(
     r"|[A-Z][\w.-]+(?: et al\.?| (?:and|&) [A-Z][\w.-]+)?,? (?:19|20)\d\d[a-z]?",
     re.IGNORECASE,
 )
-_IDENTIFIER = re.compile(
-    r"`([^`]+)`|(?<![\w-])(--?[A-Za-z][\w-]*)|\b([A-Za-z]\w*_\w+)\b|\b([A-Za-z]+[A-Z0-9]\w*(?:[-.]\w+)*)\b"
-    r"|\b(?!e\.g\b|i\.e\b|etc\b|vs\b)([A-Za-z]\w*(?:\.\w+)+\b)"
-)
-_VERSION = re.compile(r"\bv\d+(?:\.\d+)*\b|\b\d+\.\d+\.\d+\b")
 _URL = re.compile(r"(?:https?|ftp)://[^\s)\]>\"'，。；）】]+|\bwww\.[^\s)\]>\"'，。；）】]+", re.IGNORECASE)
 _MARKUP = re.compile(r"!\[|\]\(|\]\[[^\]]*\]|<\s*[/!?a-zA-Z]|&#|\b(?:javascript|vbscript|data)\s*:", re.IGNORECASE)
 _POINTS_BACK = re.compile(
@@ -57,19 +52,21 @@ def check(claim: Drafted, evidence: Mapping[str, Passage], lang: Lang = "und") -
     """Hold one sentence against the evidence that was given to the model, by id; `lang` is the question's."""
     findings: list[Finding] = []
     text = _without_references(visible(claim.text), evidence, findings)
-    quoted = list(_carriers(claim, evidence, findings))
-    carried = [passage for passage in quoted if is_related(text, passage)]
-    if quoted and len(carried) < len(quoted):
+    named = list(_carriers(claim, text, evidence, findings))
+    carried = [passage for passage in named if is_related(text, passage)]
+    if named and len(carried) < len(named):
         severity = Severity.P3 if carried else Severity.P1
         findings.append(_finding(severity, "unrelated-quote", text, "The quote speaks of something else."))
-        carried = carried or quoted
+        carried = carried or named
     if not carried:
-        findings.append(_finding(Severity.P1, "uncited", text, "Name the evidence and copy the words that carry it."))
+        if not any(finding.severity is Severity.P1 for finding in findings):
+            findings.append(_finding(Severity.P1, "uncited", text, "Name the evidence that carries it."))
         return Checked(text, None, tuple(findings))
     findings += _hostile(text, carried)
-    findings += [_finding(Severity.P1, rule, text, hint) for rule, hint in _unborne(text, carried)]
+    findings += [_finding(Severity.P1, rule, text, hint) for rule, hint in unborne_by(carried, text)]
     read = "\n".join(f"{passage.around}\n{passage.quote}" for passage in carried)
-    findings += [_finding(Severity.P1, rule, text, hint) for rule, hint in reversals(text, read)]
+    turned = (*reversals(text, read), *added_reasons(text, carried))
+    findings += [_finding(Severity.P1, rule, text, hint) for rule, hint in turned]
     if not speaks(text, lang):
         hint = f"Write this sentence in {'Chinese' if lang == 'zh' else 'English'}."
         findings.append(_finding(Severity.P1, "wrong-language", text, hint))
@@ -117,40 +114,57 @@ def _without_references(text: str, evidence: Mapping[str, Passage], findings: li
     return " ".join(_BRACKETED.sub(drop, text).split())
 
 
-def _carriers(claim: Drafted, evidence: Mapping[str, Passage], findings: list[Finding]) -> Iterator[Passage]:
-    """The verbatim passages that the claim's quotes name, each widened to whole sentences."""
-    seen = set()
+def _carriers(claim: Drafted, text: str, evidence: Mapping[str, Passage], findings: list[Finding]) -> Iterator[Passage]:
+    """The verbatim passages that carry the claim, in whole sentences: where its quotes stand; where it gives none, or
+    none that stands anywhere, what says it in the evidence that it names."""
+    found: dict[str, Passage] = {}
+    bare: dict[str, str] = {}  # id to a quote that stands nowhere, empty where there is none
     for support in claim.support:
         ids = [part for part in _ID.findall(support.id) if part in evidence]
         if not ids:
             hint = f"There is no evidence {support.id!r}."
             findings.append(_finding(Severity.P1, "unknown-evidence", claim.text, hint))
         for known in ids:
-            found = quoted(support, evidence[known]) or _elsewhere(support, claim, evidence, findings)
-            if found is None:
-                hint = f"“{support.quote[:80]}” does not stand in {known}; copy it character by character."
-                findings.append(_finding(Severity.P1, "quote-not-verbatim", claim.text, hint))
-            elif found.id not in seen:
-                seen.add(found.id)
-                yield found
+            passage = quoted(support, evidence[known]) or _elsewhere(support, evidence, findings)
+            if passage is None:
+                bare[known] = bare.get(known) or support.quote
+            else:
+                found.setdefault(passage.id, passage)
+    for passage in _saying(claim, text, bare, evidence, findings) if bare else ():
+        found.setdefault(passage.id, passage)
+    yield from found.values()
 
 
-def _elsewhere(
-    support: Supporting, claim: Drafted, evidence: Mapping[str, Passage], findings: list[Finding]
-) -> Passage | None:
-    """Where a quote that does not stand where it was said to stand does, or else what says the claim itself.
-
-    Small models mix up ids and copy badly what they tell rightly. What code finds is verbatim, and is held against the
-    claim like any quote.
-    """
-    if len(folded(support.quote)) >= _TELLING:
-        found = next((one for passage in evidence.values() if (one := quoted(support, passage))), None)
-        if found is not None:
+def _elsewhere(support: Supporting, evidence: Mapping[str, Passage], findings: list[Finding]) -> Passage | None:
+    """Where a quote that does not stand where it was said to stand does."""
+    for passage in evidence.values() if len(support.quote.strip()) >= _TELLING else ():
+        if found := quoted(support, passage):
             findings.append(_finding(Severity.P3, "misplaced-quote", support.quote, "It stands in other evidence."))
             return found
-    found = said(claim.text, support.quote, evidence)
-    if found is not None:
-        findings.append(_finding(Severity.P3, "quote-mended", support.quote, "Code found the words that carry it."))
+    return None
+
+
+def _saying(
+    claim: Drafted, text: str, bare: Mapping[str, str], evidence: Mapping[str, Passage], findings: list[Finding]
+) -> list[Passage]:
+    """What says the claim in the evidence that it names, else in any; a finding where nothing does.
+
+    Of what the two have, that is taken which bears out the claim's numbers and names; the checks hold either to them.
+    """
+    altered = "; ".join(f"“{quote[:80]}”" for quote in bare.values() if quote)
+    named = carrying(text, [evidence[key] for key in bare])
+    found = named
+    if not named or any(unborne_by(named, text)):
+        other = carrying(text, list(evidence.values()))
+        found = other if other and not (named and any(unborne_by(other, text))) else named
+    if found and altered:
+        findings.append(_finding(Severity.P3, "quote-mended", altered, "Code found the words that carry it."))
+    elif altered:
+        hint = f"{altered} does not stand in {' or '.join(bare)}; copy it character by character."
+        findings.append(_finding(Severity.P1, "quote-not-verbatim", claim.text, hint))
+    elif not found:
+        hint = f"This is not found in {' or '.join(bare)}. Copy the words that say it, or leave it out."
+        findings.append(_finding(Severity.P1, "unsaid", claim.text, hint))
     return found
 
 
@@ -173,56 +187,3 @@ def _has_markup(text: str) -> bool:
 def is_plain(text: str, quote: str) -> bool:
     """Whether `text` has no markup, and no link that `quote` lacks."""
     return not _has_markup(text) and not _foreign_links(text, quote)
-
-
-def identifiers(text: str) -> Iterator[str]:
-    """Code, flags, variables and names of software in `text`."""
-    for found in _IDENTIFIER.finditer(text):
-        yield folded(next(filter(None, found.groups())))
-
-
-def _unborne(text: str, carried: Sequence[Passage]) -> Iterator[tuple[str, str]]:
-    """What the cited evidence does not bear out.
-
-    Numbers and versions must stand in the quotes, with the headings and table header above them; identifiers may also
-    stand elsewhere in the cited chunk, because a claim names what its paragraph is about.
-    """
-    quotes = "\n".join(f"{p.around}\n{p.quote}\n{p.hit.source.version or ''}" for p in carried)
-    chunks = "\n".join(f"{p.hit.source.title}\n{p.hit.chunk.full_text}\n{quotes}" for p in carried)
-    return unborne(text, quotes, chunks)
-
-
-def unborne(text: str, evidence: str, around: str) -> Iterator[tuple[str, str]]:
-    """Versions and numbers with their units that `evidence` does not hold, identifiers that `around` does not: the rule
-    that `text` breaks, and a hint for whoever writes it anew."""
-    held, known = folded(evidence), folded(around).casefold()
-    for version in _VERSION.findall(text):
-        if not re.search(rf"(?<![\d.]){re.escape(version.lstrip('v'))}(?!\d)", held):
-            yield "unsupported-version", f"{version} does not stand in the cited evidence."
-    for quantity in (*quantities(text), *spelled_out(text)):
-        if not supported(quantity, evidence):
-            yield "unsupported-number", f"{quantity.written} does not stand in the cited evidence."
-    for name in identifiers(text):
-        if not _stands(name, text, known):
-            yield "unsupported-identifier", f"{name} does not stand in the cited evidence."
-
-
-def _stands(name: str, claim: str, evidence: str) -> bool:
-    """Whether the evidence, folded and in small letters, has this identifier, or its term under another name."""
-    if has_identifier(name, evidence):
-        return True
-    names = (term.names("und") for term in load_glossary().find(claim))
-    spelled = name.casefold()
-    terms = (all_ for all_ in names if any(spelled in re.split(r"[\s-]", one.casefold()) for one in all_))
-    return any(other.casefold() in evidence for all_ in terms for other in all_)
-
-
-def has_identifier(name: str, text: str) -> bool:
-    """Whether `text`, folded and in small letters, has `name` or several of it (`GPUs`), and not merely something
-    longer that begins or ends like it."""
-    if name.endswith("s") and name[:-1].isupper() and has_identifier(name[:-1], text):
-        return True
-    joined = "_" in name or name.startswith("-")
-    before = r"(?<![A-Za-z0-9_])" if name[0].isalnum() else ""
-    after = r"(?![A-Za-z0-9_-])" if joined else r"s?(?![A-Za-z0-9_])"
-    return bool(re.search(before + re.escape(name.casefold()) + (after if name[-1].isalnum() else ""), text))

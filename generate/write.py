@@ -15,7 +15,7 @@ from generate.reply import ClaimStream, Drafted, parse, schema
 from generate.verify import Checked, check, dangling, is_plain, parted
 from kb.errors import BrokenOff, GenerationFailed, Truncated
 from kb.text import folded
-from kb.types import Dropped, Hit, Severity
+from kb.types import Dropped, Hit, Locator, Page, Severity, Time, clock
 
 PROMPTS = ("answer", "question", "said", "findings", "repair")
 """What is sent, for the recipe of what comes of it."""
@@ -30,7 +30,7 @@ Offered = Mapping[str, Passage]
 def offer(hits: Sequence[Hit], llm: LanguageModel, question: Question) -> Offered:
     """The chunks that fit into the model's window, best first; at least one."""
     evidence = {mint(hit.chunk.id): _whole(hit) for hit in hits}
-    asked = _message(question, {}, (), ())
+    asked = _message(question, {}, (), (), nonce())
     room = llm.context_tokens - llm.max_tokens - llm.count_tokens(f"{asked.system}\n{asked.user}") - _TEMPLATE
     if llm.count_tokens(_all_shown(evidence)) <= room:
         return evidence
@@ -51,8 +51,10 @@ class Writer:
         self._question = question
         self._evidence = evidence
         self._meter = meter
+        self._nonce = nonce()  # one for all that is asked about this evidence, which a server need then read once
         self._said: dict[str, str] = {}
         self._cut: GenerationFailed | None = None
+        self.is_declined = False  # whether the model found no answer in the evidence
         self.dropped: list[Dropped] = []
 
     def statements(self) -> Iterator[Statement]:
@@ -70,6 +72,7 @@ class Writer:
             later = [*list(self._said.values())[before:], *(one.text for one in again)]
             failed = [*(one for one in failed if not any(_replaces(text, one.text) for text in later)), *again]
         self.dropped += [_dropped(one) for one in failed]
+        self.is_declined = not self._said and not failed and self._cut is None
         if self._cut is not None and not self._said:
             raise self._cut
         if self._cut is not None:
@@ -115,8 +118,8 @@ class Writer:
                     wrong.append(checked)
 
     def _claims(self, evidence: Offered, failed: Sequence[Checked]) -> Iterator[Drafted]:
-        message = _message(self._question, evidence, list(self._said.values()), failed)
-        allowed = schema(list(evidence))
+        message = _message(self._question, evidence, list(self._said.values()), failed, self._nonce)
+        allowed = schema(list(evidence), quotes=bool(failed))
         reply = ClaimStream()
         with closing(self._llm.stream(message, schema=allowed, meter=self._meter)) as pieces:  # type: ignore[type-var]
             for piece in pieces:
@@ -135,8 +138,10 @@ class Writer:
                 raise GenerationFailed(again.what, remedy=remedy) from again
 
 
-def _message(question: Question, evidence: Offered, said: Sequence[str], failed: Sequence[Checked]) -> Message:
-    mark = nonce()
+def _message(
+    question: Question, evidence: Offered, said: Sequence[str], failed: Sequence[Checked], mark: str
+) -> Message:
+    language = LANGUAGES[question.lang]
     sentences = "\n".join(f"- {text}" for text in said)
     findings = "\n".join(
         f"- “{one.text}” {finding.rule}: {finding.hint}"
@@ -145,9 +150,10 @@ def _message(question: Question, evidence: Offered, said: Sequence[str], failed:
         if finding.severity is not Severity.P3
     )
     return Message(
-        system=prompts.load("answer").render(nonce=mark, language=LANGUAGES[question.lang]),
+        system=prompts.load("answer").render(),
         user=prompts.load("question").render(
             nonce=mark,
+            language=language,
             evidence=_all_shown(evidence),
             question=one_line(question.text),
             said=prompts.load("said").render(sentences=sentences) if said else "",
@@ -170,8 +176,20 @@ def _shown(key: str, passage: Passage) -> str:
     version = f", version {one_line(source.version)}" if source.version else ""
     dated = f", {source.date}" if source.date else ""
     context = f"\n({one_line(passage.around)})" if passage.around else ""
-    place = one_line(str(passage.locator))
-    return f"[{key}] {one_line(source.title)}{version}{dated}, {place}{context}\n{defanged(passage.quote)}"
+    return (
+        f"[{key}] {one_line(source.title)}{version}{dated}{_place(passage.locator)}{context}\n{defanged(passage.quote)}"
+    )
+
+
+def _place(locator: Locator) -> str:
+    """Where a passage stands; of a note, its headings say it."""
+    match locator:
+        case Page():
+            return f", page {locator.number}"
+        case Time():
+            return f", at {clock(locator.start_ms)[:8]}"
+        case _:
+            return ""
 
 
 def _halves(evidence: Offered) -> tuple[Offered, Offered]:

@@ -482,12 +482,14 @@ class Fact(Frozen):
 class Claim(Frozen):
     """One sentence of an answer and the numbers of the citations that carry it.
 
-    A `conflict` is made by code: it sets sources that disagree side by side, with their versions or dates.
+    A `conflict` is made by code: it sets sources that disagree side by side, with their versions or dates. A `quoted`
+    one is not about its citation but the quote itself, in one line.
     """
 
     text: str
     citations: tuple[int, ...]
     support: Support = Support.DIRECT
+    quoted: bool = False
 
 
 class Citation(Frozen):
@@ -544,6 +546,8 @@ class Usage(Frozen):
 
 class Answer(Frozen):
     """`text` carries the markers `[n]`, numbered by first use; a refusal has no claims.
+
+    An `extractive` answer consists of quotes; a `generated` one of sentences of a model, and perhaps quotes below them.
 
     `asked_as` is the question of a conversation as it stands alone, where that differs.
     """

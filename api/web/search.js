@@ -199,11 +199,12 @@ function rating(answer) {
   return el("p", { class: "rating" }, thumb(true, "👍"), thumb(false, "👎"), told);
 }
 
-// Paragraphs whose markers [n] become buttons that show the quote; a number without a citation stays text.
+// Paragraphs whose markers [n] become buttons that show the quote; a number without a citation stays text. Those that
+// begin with `> ` are quotes.
 function answerText(answer) {
   const byNumber = new Map(answer.citations.map((c) => [String(c.n), c]));
-  return answer.text.split(/\n{2,}/).map((paragraph) => el("p", { class: "prose", lang: answer.lang === "und" ? null : answer.lang },
-    ...paragraph.split(/(\[\d+\])/).map((piece) => {
+  return answer.text.split(/\n{2,}/).map((paragraph) => el(paragraph.startsWith("> ") ? "blockquote" : "p", { class: "prose", lang: answer.lang === "und" ? null : answer.lang },
+    ...paragraph.replace(/^> /, "").split(/(\[\d+\])/).map((piece) => {
       const citation = /^\[\d+\]$/.test(piece) ? byNumber.get(piece.slice(1, -1)) : null;
       return citation ? marker(citation, answer.lang) : piece;
     })));

@@ -26,7 +26,7 @@ def test_a_signal_that_tells_is_found_and_noise_weighs_little() -> None:
     assert line.weights[0] > 5 * abs(line.weights[1])
     assert line.refused > 0.9
     assert line.false_refusal <= 0.15
-    assert 0 < line.threshold_generated <= line.threshold < 1
+    assert 0 < line.threshold_generated <= line.threshold <= line.threshold_declined < 1
 
 
 def test_noise_refuses_hardly_more_than_is_allowed() -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from eval.cases import load_cases
 from generate.answer import LONGEST_QUESTION, Answerer
 from generate.cite import MARKER
+from generate.refuse import Calibration, packaged
 from index.search import Searcher
 from kb.errors import BadRequest, GenerationFailed, Truncated
 from kb.text import find_quote
@@ -164,12 +167,64 @@ def test_a_corrected_reply_needs_no_dropping(search: Searcher) -> None:
     assert answer.text == f"{right[0]} [1]"
 
 
-@pytest.mark.parametrize("text", ['{"claims": []}', '{"claims": [{"text": "It is 5.", "support": []}]}'])
-def test_part2_13_nothing_left_is_a_refusal(search: Searcher, text: str) -> None:
-    answer = Answerer(search.search, llm=ScriptedModel(text, text)).ask(KEY)
+UNCITED = '{"claims": [{"text": "It is 5.", "support": []}]}'
+
+
+def test_part2_13_where_nothing_of_the_model_holds_the_quotes_are_shown_and_it_is_counted(search: Searcher) -> None:
+    answer = Answerer(search.search, llm=ScriptedModel(UNCITED, UNCITED)).ask(KEY)
+    plain = Answerer(search.search).ask(KEY)
     sound(answer)
-    assert answer.refused is not None
-    assert answer.mode == "generated"
+    assert (answer.claims, answer.citations, answer.mode) == (plain.claims, plain.citations, "extractive")
+    assert all(claim.quoted for claim in answer.claims)
+    assert [one.where for one in answer.dropped] == ["uncited"]
+
+
+def test_what_the_model_leaves_out_follows_in_the_words_of_the_sources(search: Searcher) -> None:
+    half = ("The flag is `max_num_batched_tokens`.", "Set `max_num_batched_tokens` to 2048")
+    question = "To what should max_num_batched_tokens be set for a lower inter-token latency?"
+    answer = Answerer(search.search, llm=ScriptedModel(citing(half))).ask(question)
+    sound(answer)
+    first, *rest = answer.claims
+    assert (first.text, first.quoted, answer.mode) == (half[0], False, "generated")
+    assert rest
+    assert all(claim.quoted for claim in rest)
+    assert f"{half[0]} [1]\n\nIn the words of the sources:\n\n> " in answer.text
+    assert "2048" in answer.text
+
+
+def line(probability: float) -> Calibration:
+    """One that takes whatever is asked for as `probability` strong."""
+    whole = packaged()
+    bias = math.log(probability / (1 - probability))
+    return replace(whole, weights=dict.fromkeys(whole.weights, 0.0), bias=bias)
+
+
+@pytest.mark.parametrize(
+    ("probability", "reply", "is_answered"),
+    [
+        (0.3, UNCITED, False),  # the model may try, but the evidence does not answer by itself
+        (0.5, UNCITED, True),
+        (0.5, '{"claims": []}', False),  # a model that finds no answer is believed …
+        (0.9, '{"claims": []}', True),  # … unless the evidence is strong
+    ],
+)
+def test_p2_23_quotes_stand_in_for_the_model_only_where_the_evidence_answers_by_itself(
+    search: Searcher, probability: float, reply: str, is_answered: bool
+) -> None:
+    answer = Answerer(search.search, llm=ScriptedModel(reply, reply), calibration=line(probability)).ask(KEY)
+    sound(answer)
+    assert (answer.refused is None) == is_answered
+    assert "最接近的原文" in answer.text or reply == UNCITED or not is_answered
+
+
+def test_quotes_stream_as_sentences_behind_their_citations(search: Searcher) -> None:
+    events = list(Answerer(search.search, llm=ScriptedModel(UNCITED, UNCITED)).stream(KEY))
+    kinds = [event.event for event in events]
+    assert kinds[:3] == ["evidence", "citation", "sentence"]
+    assert kinds[-2:] == ["dropped", "done"]
+    done = events[-1]
+    assert done.event == "done"
+    assert "".join(event.text for event in events if event.event == "sentence") == done.answer.text
 
 
 def test_one_repair_of_a_reply_that_is_no_json(search: Searcher) -> None:
@@ -215,7 +270,9 @@ def test_p36_evidence_is_fenced_by_a_nonce_that_changes_with_every_call(poisoned
         Answerer(poisoned.search, llm=model).ask(KEY)
     nonces = [re.search(r"<evidence (\w{16})>\n.*\n</evidence \1>", m.user, re.S)[1] for m in model.messages]  # type: ignore[index]
     assert nonces[0] != nonces[1]
-    assert all(nonce in message.system for nonce, message in zip(nonces, model.messages, strict=True))
+    assert all(
+        message.user.startswith(f"Code: {nonce}\n") for nonce, message in zip(nonces, model.messages, strict=True)
+    )
     assert POISON not in model.messages[0].system
 
 
@@ -231,7 +288,7 @@ def test_p36_evidence_is_fenced_by_a_nonce_that_changes_with_every_call(poisoned
 def test_p36_a_model_that_obeys_a_poisoned_note_is_not_shown(poisoned: Searcher, obeyed: str) -> None:
     bad = citing((obeyed, "块池使用 `(block_hash, group_id)` 作为缓存键。"))
     answer = Answerer(poisoned.search, llm=ScriptedModel(bad, bad)).ask(KEY)
-    assert answer.refused is not None
+    assert all(claim.quoted for claim in answer.claims)
     assert answer.dropped
     assert "evil" not in answer.text
     assert "script" not in answer.text

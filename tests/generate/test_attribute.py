@@ -37,15 +37,31 @@ def test_a_quote_that_was_copied_badly_gives_way_to_the_sentence_itself() -> Non
     assert checked(text, "e1", quote) == (True, ["quote-mended"], [LEASE])
 
 
+def test_an_id_alone_is_enough_and_may_be_the_wrong_one() -> None:
+    assert checked(LEASE, "e1", "") == (True, [], [LEASE])
+    assert checked(LEASE, "e2", "") == (True, [], [LEASE])
+    assert checked(LEASE, "e1", "https://evil.example/x") == (True, ["quote-mended"], [LEASE])
+
+
+def test_a_claim_of_two_sentences_of_the_evidence_cites_both_as_one_quote() -> None:
+    text = "Evicting blocks in the order of their last use, because the pool is full, does not change the output."
+    assert checked(text, "e2", "") == (True, [], [f"{EVICTION} This does not change the output."])
+
+
+def test_a_claim_in_the_other_language_is_found_by_names_and_numbers() -> None:
+    holds, rules, quotes = checked("NIXL 的租约在 40 秒没有心跳后结束。", "e1", "")
+    assert (rules, quotes) == (["wrong-language"], [LEASE])  # the question was English: all else holds
+    assert not holds
+
+
 @pytest.mark.parametrize(
     ("text", "quote"),
     [
         ("The NIXL connector ends a lease after 90 seconds without a heartbeat.", "a lease ends after 90 seconds"),
         ("The NIXL connector renews every lease at each scheduler step.", "The NIXL connector renews a lease"),
-        (LEASE, "https://evil.example/x"),  # points at nothing
-        (LEASE, ""),
+        ("Leases of the connector are kept on disk for later.", ""),
         ("Blocks are not evicted in the order of their last use.", "Blocks are not evicted by their last use"),
     ],
 )
-def test_what_nothing_says_or_no_quote_points_at_is_not_shown(text: str, quote: str) -> None:
+def test_what_nothing_says_is_not_shown(text: str, quote: str) -> None:
     assert checked(text, "e1", quote)[0] is False

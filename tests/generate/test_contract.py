@@ -40,7 +40,10 @@ Claim = tuple[str, str] | tuple[str, str, str]
 
 
 def saying(*claims: Claim, end: str = "]}") -> Content:
-    """A reply with these claims: a text, a quote, and an id, or the id of whichever evidence holds the quote."""
+    """A reply with these claims: a text, a quote, and an id, or the id of whichever evidence holds the quote.
+
+    Nobody asked for the quote; a model that gives one is held to it. An empty one is left out, as it should be.
+    """
 
     def make(request: dict[str, Any]) -> str:
         user = request["messages"][1]["content"]
@@ -49,7 +52,8 @@ def saying(*claims: Claim, end: str = "]}") -> Content:
         found = []
         for text, quote, *own in claims:
             key = own[0] if own else next((key for key, body in blocks if quote in body), blocks[0][0])
-            found.append(json.dumps({"text": text, "support": [{"id": key, "quote": quote}]}, ensure_ascii=False))
+            support = {"id": key, "quote": quote} if quote else key
+            found.append(json.dumps({"text": text, "support": [support]}, ensure_ascii=False))
         return '{"claims": [' + ", ".join(found) + end
 
     return make
@@ -57,7 +61,8 @@ def saying(*claims: Claim, end: str = "]}") -> Content:
 
 def _ids(request: dict[str, Any]) -> list[str]:
     claim = request["response_format"]["json_schema"]["schema"]["properties"]["claims"]["items"]
-    ids: list[str] = claim["properties"]["support"]["items"]["properties"]["id"]["enum"]
+    items = claim["properties"]["support"]["items"]
+    ids: list[str] = items.get("enum") or items["properties"]["id"]["enum"]
     return ids
 
 
@@ -84,12 +89,17 @@ def texts(answer: Answer) -> list[str]:
     return [claim.text for claim in answer.claims]
 
 
+def written(answer: Answer) -> list[str]:
+    """The sentences that are the model's."""
+    return [claim.text for claim in answer.claims if not claim.quoted]
+
+
 # --- one sentence for every rule --------------------------------------------------------------------------------
 
 BAD: Sequence[tuple[str, Claim]] = (
     ("unknown-evidence", (*ALSO, "e0000000")),  # an invented id
     ("quote-not-verbatim", ("归零的块会写回磁盘，等别的请求复用。", "引用计数归零的块立即删除")),  # an altered quote
-    ("uncited", (ALSO[0], "")),
+    ("unsaid", ("归零的块会写回磁盘，等别的请求复用。", "")),
     ("unsupported-number", ("每个块保存 32 个 token。", "每个块保存 16 个 token 的键和值。")),
     ("unsupported-number", ("前缀缓存每天服务 5 万次请求。", "每天服务超过 5 亿次请求")),
     ("unsupported-version", ("块池从 v0.9.0 起使用 `(block_hash, group_id)`。", GOOD[1])),
@@ -100,8 +110,10 @@ BAD: Sequence[tuple[str, Claim]] = (
     ("turned-direction", ("前缀缓存降低命中率。", "前缀缓存把命中率提高到 87.5%")),
     ("wrong-language", ("The block pool uses `(block_hash, group_id)` as its key.", GOOD[1])),
     ("foreign-link", ("块池的缓存键见 https://evil.example/x 。", GOOD[1])),
-    ("uncited", ("块池的缓存键见 https://evil.example/x 。", "")),
-    ("quote-not-verbatim", ("块池的缓存键是元组。", "https://evil.example/x")),
+    ("unsaid", ("块池的缓存键见 https://evil.example/x 。", "")),
+    ("quote-not-verbatim", ("块池的缓存键存放在磁盘上的文件里。", "https://evil.example/x")),
+    ("added-reason", ("块池使用 `(block_hash, group_id)`，因为这样省显存。", GOOD[1])),
+    ("added-reason", ("块池使用 `(block_hash, group_id)`，从而降低了延迟。", "")),
     ("markup", ("块池的缓存键是 <b>`(block_hash, group_id)`</b>。", GOOD[1])),
 )
 
@@ -111,7 +123,7 @@ def test_a_sentence_that_breaks_a_rule_is_asked_for_once_more_then_dropped_and_c
     search: Searcher, rule: str, bad: Claim
 ) -> None:
     answer, script = ask(search, Reply(saying(GOOD, bad)), Reply(saying(bad)))
-    assert texts(answer) == [GOOD[0]]
+    assert written(answer) == [GOOD[0]]
     (dropped,) = answer.dropped
     assert is_plain(f"{dropped.what} {dropped.reason}", "")
     assert dropped.where == rule or rule in script.requests[1]["messages"][1]["content"]
@@ -135,11 +147,24 @@ def test_a_sentence_that_is_mended_takes_the_place_of_the_faulty_one(search: Sea
     assert answer.dropped == ()
 
 
-def test_nothing_that_holds_is_a_refusal_with_the_nearest_evidence(search: Searcher) -> None:
+def test_where_nothing_holds_the_sources_speak_for_themselves(search: Searcher) -> None:
     answer, _ = ask(search, Reply(saying(BAD[3][1])), Reply(saying(BAD[3][1])))
-    assert answer.refused is not None
-    assert answer.refused.nearest
+    plain = Answerer(search.search).ask(KEY)
+    assert (answer.refused, answer.mode) == (None, "extractive")
+    assert (answer.claims, answer.citations) == (plain.claims, plain.citations)
+    assert answer.text.startswith("模型写的内容没有一句通过核对，原文如下：\n\n> ")
     assert answer.dropped
+
+
+def test_ids_alone_are_enough_and_code_cites_the_sentence(search: Searcher) -> None:
+    answer, script = ask(search, Reply(saying((GOOD[0], ""), (ALSO[0], ""))))
+    assert texts(answer) == [GOOD[0], ALSO[0]]
+    assert [citation.quote for citation in answer.citations] == [
+        "块池使用 `(block_hash, group_id)` 作为缓存键，所以同一个哈希可以对应多个组。",
+        ALSO[1],
+    ]
+    assert answer.dropped == ()
+    assert len(script.requests) == 1
 
 
 # --- the wire ---------------------------------------------------------------------------------------------------

@@ -50,8 +50,9 @@ def test_a_model_that_obeys_shows_nothing_of_it(search: Searcher, hostile: Hosti
     model = ScriptedModel(hostile.reply, hostile.reply, hostile.reply)
     answer = Answerer(search.search, llm=model, glosses=False).ask(KEY)
     sound(answer, hostile)
-    assert answer.refused or {claim.text for claim in answer.claims} == {"缓存键是 `(block_hash, group_id)`。"}
-    assert not answer.refused or answer.dropped
+    written = {claim.text for claim in answer.claims if not claim.quoted}
+    assert written <= {"缓存键是 `(block_hash, group_id)`。"}
+    assert written or answer.dropped
     assert hostile.forbidden not in answer.text
 
 
@@ -59,7 +60,9 @@ def test_the_note_stays_between_its_fences_and_changes_no_instruction(search: Se
     model = ScriptedModel('{"claims": []}')
     Answerer(search.search, llm=model, glosses=False).ask(KEY)
     (message,) = model.messages
-    fenced = re.fullmatch(r"<evidence (\w{16})>\n(.*)\n</evidence \1>\n\nQuestion: (.*)", message.user, re.S)
+    fenced = re.fullmatch(
+        r"Code: (\w{16})\n\n<evidence \1>\n(.*)\n</evidence \1>\n\nQuestion: (.*)\n\n\nReply.*", message.user, re.S
+    )
     assert fenced is not None
     nonce, evidence, question = fenced.groups()
     assert nonce not in evidence

@@ -9,7 +9,8 @@ from generate import prompts
 
 @pytest.mark.parametrize("path", sorted(Path(prompts.__file__).parent.glob("*.md")), ids=lambda path: path.stem)
 def test_every_prompt_declares_what_it_uses(path: Path) -> None:
-    assert prompts.load(path.stem).variables
+    prompt = prompts.load(path.stem)
+    assert prompt.render(**dict.fromkeys(prompt.variables, "x"))
 
 
 @pytest.mark.parametrize(

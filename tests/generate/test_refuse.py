@@ -36,7 +36,7 @@ def test_strong_evidence_is_answered_and_hopeless_evidence_is_not() -> None:
 
 def test_a_calibration_of_other_signals_is_an_error() -> None:
     with pytest.raises(ValueError, match="lacking"):
-        Calibration({"wide": 1.0}, 0.0, 0.5, 0.1)
+        Calibration({"wide": 1.0}, 0.0, 0.5, 0.1, 0.8)
     assert set(packaged().weights) == set(SIGNALS)
 
 

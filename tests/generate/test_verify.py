@@ -40,14 +40,14 @@ def test_a_quote_may_differ_in_width_and_white_space_only() -> None:
     assert verdict("是 30 KB。", ("ea1b2c3d", "状态体积压缩至30 KB")).holds  # blanks beside hanzi do not count
     assert verdict("是 30 KB。", ("ea1b2c3d", "状态体积压缩至 ３０ ＫＢ")).holds
     assert verdict("It is 8192 tokens.", ("ef9e8d7c", "is  8192\ntokens")).holds
-    assert not verdict("It is 8192 tokens.", ("ef9e8d7c", "Is 8192 tokens")).holds
+    assert "quote-mended" in rules(verdict("It is 8192 tokens.", ("ef9e8d7c", "Is 8192 tokens")))
 
 
 @pytest.mark.parametrize(
     ("text", "support", "rule"),
     [
         ("是 30 KB。", ("e0000000", "状态体积压缩至 30 KB"), "unknown-evidence"),
-        ("是 30 KB。", ("ea1b2c3d", "状态体积约为 30 KB"), "quote-not-verbatim"),
+        ("磁盘上的副本约为 30 KB。", ("ea1b2c3d", "磁盘副本约为 30 KB"), "quote-not-verbatim"),
         ("是 30 MB。", SIZE, "unsupported-number"),
         ("是 30 KB，省 60%。", SIZE, "unsupported-number"),
         ("The default is 8192 tokens since v0.9.0.", DEFAULT, "unsupported-version"),

@@ -1,0 +1,58 @@
+"""What a model leaves out of what the evidence says: the quotes of the extractive answer that its sentences lack.
+
+A model that is set must not cost a reader what the product would have shown without one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from generate.borne import has_identifier, identifiers
+from generate.passages import Passage
+from generate.quantity import quantities, supported
+from generate.readable import readable
+from generate.relation import words
+from kb.text import folded
+from kb.types import Claim, Lang
+
+_SAID = 0.6  # of a quote's words, from which a sentence says it
+
+_LEADS = {
+    "en": (
+        "In the words of the sources:",
+        "Nothing that the model wrote stood up to the checks. In the words of the sources:",
+        "The model found no answer in the evidence. What comes nearest, in the words of the sources:",
+    ),
+    "zh": (
+        "原文：",
+        "模型写的内容没有一句通过核对，原文如下：",
+        "模型认为资料没有回答这个问题，最接近的原文如下：",
+    ),
+}
+
+
+def lead(lang: Lang, claims: Sequence[Claim], *, is_declined: bool) -> str:
+    """What stands above the quotes: why they are there."""
+    below, instead, against = _LEADS["zh" if lang == "zh" else "en"]
+    return below if claims else against if is_declined else instead
+
+
+def remaining(quotes: Sequence[Passage], claims: Sequence[Claim], cited: Sequence[Passage]) -> list[Passage]:
+    """Those of `quotes` that hold a figure or a name that no claim has, or that no claim cites or says."""
+    said = "\n".join(claim.text for claim in claims)
+    return [quote for quote in quotes if not claims or not _is_said(quote, said, cited)]
+
+
+def _is_said(quote: Passage, said: str, cited: Sequence[Passage]) -> bool:
+    text = readable(quote)
+    known = folded(said).casefold()
+    if not all(supported(quantity, said) for quantity in quantities(text)):
+        return False
+    if not all(has_identifier(name, known) for name in identifiers(text)):
+        return False
+    own = words(text)
+    return any(_overlap(quote, one) for one in cited) or len(own & words(said)) >= _SAID * len(own)
+
+
+def _overlap(one: Passage, other: Passage) -> bool:
+    return one.hit.chunk.id == other.hit.chunk.id and one.start < other.end and other.start < one.end
