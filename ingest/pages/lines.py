@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ingest.pages.layout import Box, reading_order
 from ingest.pages.layout import around as boxes_around
+from kb.text import HAN
 from kb.types import Role
 
 _COLUMN_SHARE = 0.25  # of the page's width: lines of columns of text are at least this wide
+BLANK = 0.6  # heights of the text; no blank between two words is wider, so a wider gap may part two texts
+_BLANK_SEEN = 1.5  # as much, between lines that were recognised: recognition leaves blanks at both ends
+_WORD = re.compile(r"[^\W\d_]{2}|" + HAN.pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +64,27 @@ def confidence_of(lines: Sequence[Line]) -> float | None:
 
 
 def _joined(runs: list[Line]) -> list[Line]:
-    """Runs that stand beside each other put into one line, with a blank between, as indices and table cells do."""
+    """Runs that stand beside each other put into one line, with a blank between, as indices and signs do."""
     lines: list[Line] = []
     for run in runs:
-        alike = bool(lines) and run.role is lines[-1].role is not Role.TABLE
-        if alike and run.box.left > lines[-1].box.left and run.box.shares_line_with(lines[-1].box):
+        if lines and _goes_on(lines[-1], run):
             lines[-1] += run
         else:
             lines.append(run)
     return lines
+
+
+def _goes_on(line: Line, run: Line) -> bool:
+    """Whether the run is the rest of the line: two texts that a gap parts are neighbours, such as labels."""
+    if run.role is not line.role or run.role is Role.TABLE:
+        return False
+    if run.box.left <= line.box.left or not run.box.shares_line_with(line.box):
+        return False
+    blank = BLANK if run.confidence is None else _BLANK_SEEN
+    is_near = run.box.left - line.box.right <= blank * max(line.size, run.size)
+    return is_near or run.role is not Role.BODY or not (says_words(line.text) and says_words(run.text))
+
+
+def says_words(text: str) -> bool:
+    """Whether a text says something for itself, as single letters, signs and numbers do not."""
+    return bool(_WORD.search(text))

@@ -8,12 +8,10 @@ from itertools import groupby
 
 from ingest.pages.code_lines import indented
 from ingest.pages.layout import Box
-from ingest.pages.lines import Line, around, confidence_of
+from ingest.pages.lines import Line, around, confidence_of, says_words
 from ingest.parsed import Block
-from kb.text import HAN
 from kb.types import Flag, Page, Role
 
-_WORD = re.compile(r"[^\W\d_]{2}|" + HAN.pattern)
 _FORMULA = re.compile("[\U0001d400-\U0001d7ff]")  # fonts for formulas claim several times the height of their letters
 _DIVIDER_LINES = 3  # a page with no more lines has only titles
 
@@ -57,7 +55,7 @@ def _title(lines: list[Line]) -> list[Line]:
 
     Where all text is of one size, the first line if it stands apart, or everything on a page of up to three lines.
     """
-    worded = [line for line in lines if _WORD.search(line.text) and not _FORMULA.search(line.text)]
+    worded = [line for line in lines if says_words(line.text) and not _FORMULA.search(line.text)]
     middle = around(lines).top + 0.5 * around(lines).height if lines else 0.0
     high = [line for line in worded if line.box.top <= middle]
     if not high:

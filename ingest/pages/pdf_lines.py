@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.pages.code_lines import is_code
 from ingest.pages.layout import Box, around
-from ingest.pages.lines import Line
+from ingest.pages.lines import BLANK, Line, says_words
 from ingest.pages.pdf_formulas import is_formula, signs, with_formulas
-from ingest.pages.pdf_rules import Grid, edges, grids
+from ingest.pages.pdf_rules import Grid, edges, grids, parts
 from ingest.pages.regions import laid_out
 from ingest.pages.tables import ruled_table
 from kb.text import canonical
@@ -42,9 +42,10 @@ def page_lines(page: PdfPage, text_page: PdfTextPage, labels: Sequence[str] = ()
     visible = "".join(glyph.character for glyph in glyphs if not glyph.character.isspace())
     unmapped = visible.count("\ufffd") + visible.count("\x00") + len("(cid:") * visible.count("(cid:")
     turn = _turn(glyphs)
-    tables = grids([_turned(edge, turn) for edge in edges(page)])
+    drawn = [_turned(edge, turn) for edge in edges(page)]
+    tables = grids(drawn)
     glyphs = [glyph._replace(box=_turned(glyph.box, turn)) for glyph in glyphs]
-    runs = [run for run in _runs(glyphs, text_page, tables) if run.text]
+    runs = [run for run in _runs(glyphs, text_page, tables, drawn) if run.text]
     runs = _without_number(_with_prose_in_code_fonts(runs), labels)
     groups: list[list[Line]] = []
     for grid in tables:
@@ -146,12 +147,17 @@ def _turned(box: Box, turn: int) -> Box:
     )[turn]
 
 
-def _runs(glyphs: list[_Glyph], text_page: PdfTextPage, tables: Sequence[Grid]) -> Iterator[Line]:
-    """Pieces of lines in the order of the file, divided at line ends, at wide gaps and at the rules of tables."""
+def _runs(glyphs: list[_Glyph], text_page: PdfTextPage, tables: Sequence[Grid], drawn: Sequence[Box]) -> Iterator[Line]:
+    """Pieces of lines in the order of the file, divided at line ends, at wide gaps, at the rules of tables, and at the
+    borders of boxes."""
     text, run, size = "", list[_Glyph](), 0.0
     for glyph in [*glyphs, _Glyph("\n", 0, Box(0, 0, 0, 0), 0)]:
         character, blank = glyph.character, glyph.character.isspace()
         jump = bool(run) and not blank and _jumps(run[-1].box, glyph.box, _GAP * size, tables)
+        if run and not (blank or jump) and glyph.box.left - run[-1].box.right > BLANK * size and says_words(text):
+            jump = _begins_text(glyph) and (
+                parts(drawn, run[-1].box, glyph.box) or _is_set_otherwise(text_page, glyph, run[-1])
+            )
         if (character in "\r\n" or jump) and run:
             said = canonical(text).strip()
             role = _role(said, run, text_page)
@@ -179,11 +185,27 @@ def _role(text: str, run: list[_Glyph], text_page: PdfTextPage) -> Role:
 
 
 def _fixed_pitch(text_page: PdfTextPage, number: int) -> bool:
+    name, flags = _font_info(text_page, number)
+    return bool(flags & _FIXED_PITCH or _FIXED_PITCH_NAME.search(name))
+
+
+def _begins_text(glyph: _Glyph) -> bool:
+    """A letter or a digit, but none of a formula, whose brackets may be drawn and whose font is always another."""
+    return glyph.character.isalnum() and unicodedata.is_normalized("NFKC", glyph.character)
+
+
+def _is_set_otherwise(text_page: PdfTextPage, glyph: _Glyph, other: _Glyph) -> bool:
+    name, before = (_font_info(text_page, one.number)[0] for one in (glyph, other))
+    return name != before or round(glyph.box.height) != round(other.box.height)
+
+
+def _font_info(text_page: PdfTextPage, number: int) -> tuple[str, int]:
+    """Name and flags of a character's font."""
     from pypdfium2 import raw
 
     name, flags = create_string_buffer(128), c_int()
     raw.FPDFText_GetFontInfo(text_page, number, name, len(name), byref(flags))
-    return bool(flags.value & _FIXED_PITCH or _FIXED_PITCH_NAME.search(name.value.decode(errors="replace")))
+    return name.value.decode(errors="replace"), flags.value
 
 
 def _stacks(runs: list[Line]) -> list[list[Line]]:

@@ -65,13 +65,18 @@ class Grid:
 
     def parts(self, left: Box, right: Box) -> bool:
         """An upright rule stands between two characters of a line that do not touch."""
-        y = (right.top + right.bottom) / 2
-        return right.left - left.right > _BLANK * right.height and any(
-            rule.width < rule.height
-            and rule.top <= y <= rule.bottom
-            and left.right - _SLACK <= rule.left <= right.left + _SLACK
-            for rule in self.rules
-        )
+        return right.left - left.right > _BLANK * right.height and parts(self.rules, left, right)
+
+
+def parts(rules: Sequence[Box], left: Box, right: Box) -> bool:
+    """Whether an upright one of the rules stands between two characters of a line."""
+    y = (right.top + right.bottom) / 2
+    return any(
+        rule.width < rule.height
+        and rule.top <= y <= rule.bottom
+        and left.right - _SLACK <= rule.left <= right.left + _SLACK
+        for rule in rules
+    )
 
 
 def edges(page: PdfPage) -> list[Box]:

@@ -16,7 +16,7 @@ from kb.errors import KBError, LimitExceeded
 from kb.settings import Settings
 from kb.types import Flag, Role
 from tests.fakes import FakeRecogniser
-from tests.ingest.pdf_writer import Sheet, outline, picture, text, write_pdf
+from tests.ingest.pdf_writer import Sheet, frame, outline, picture, text, write_pdf
 
 READING = Reading(settings=Settings())
 LINE = "A slide says enough here"
@@ -167,3 +167,49 @@ def test_a_damaged_pdf_is_read_or_a_typed_error(
     path.write_bytes(content[:at] if cut else content[:at] + noise + content[at + len(noise) :])
     with suppress(KBError):
         load(path, READING)
+
+
+SIZE = 12.0
+ACROSS = 50 + 7 * SIZE  # where a text of seven characters, each as wide as it is high, ends
+
+
+def beside(gap: float, words: str = "decodes", *, size: float = SIZE, font: str = "U") -> str:
+    """Two texts on one baseline, `gap` heights of the first apart; PDFium takes them for one line."""
+    return text(50, 400, "prefill", font="U") + text(ACROSS + gap * SIZE, 400, words, size=size, font=font)
+
+
+APART = {
+    "far apart": beside(2.5),
+    "very far apart": beside(8.0),
+    "a border between": beside(1.2) + frame(45, 390, ACROSS - 45 + 5, 30),
+    "a border on each side": beside(1.8) + frame(45, 390, 93, 30) + frame(ACROSS + 12, 390, 93, 30),
+    "filled boxes": frame(45, 390, 93, 30, fill=True) + frame(ACROSS + 12, 390, 93, 30, fill=True) + beside(1.8),
+    "another font": beside(1.2, font="M"),
+    "another size": beside(1.2, size=18),
+}
+TOGETHER = {
+    "a word space": beside(0.3),
+    "a wide blank of one font": beside(1.2),
+    "the next word in another font": beside(0.3, font="M"),
+    "the background of a word": beside(0.3) + frame(ACROSS + 2, 396, 86, 14, fill=True),
+    "a number before it": text(50, 400, "12", font="U") + text(50 + 5 * SIZE, 400, "decodes", font="U"),
+    "a formula after it": beside(1.2, "𝑠𝑁", font="M"),
+    "a sign after it": beside(4.0, "="),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_neighbours_on_one_baseline_stay_apart(name: str, tmp_path: Path, blind: FakeRecogniser) -> None:
+    assert lines_of(tmp_path, APART[name]) == ["prefill", "decodes"]
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_parts_of_one_line_stay_together(name: str, tmp_path: Path, blind: FakeRecogniser) -> None:
+    assert len(lines_of(tmp_path, TOGETHER[name])) == 1
+
+
+def lines_of(folder: Path, content: str) -> list[str]:
+    """The lines of a page besides its title and the paragraph above them."""
+    above = "".join(text(50, 700 - 16 * n, "Running text above what is looked at", font="U") for n in range(4))
+    parsed = parse(folder, Sheet(above + content))
+    return [line for block in parsed.blocks for line in block.text.splitlines() if "Running" not in line]
