@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from kb.errors import BadRequest
+from kb.text import canonical
 from kb.types import (
     MOST_CHAPTERS,
     Answer,
@@ -52,7 +53,8 @@ def awaited() -> bool:
 
 
 def checked_text(text: str, what: str) -> str:
-    """
+    """`text` as stored text is: without control characters, in one spelling (`kb.text.canonical`).
+
     Args:
         what: names it in the message, as "the question" does.
 
@@ -61,16 +63,24 @@ def checked_text(text: str, what: str) -> str:
     """
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise BadRequest(f"{what} is no text in UTF-8", remedy="Type it again, or save its file as UTF-8")
-    return text
+    return canonical(text)
+
+
+def checked_history(history: Sequence[Exchange]) -> tuple[Exchange, ...]:
+    """The turns of a conversation, each as `checked_text`."""
+    what = "the conversation"
+    return tuple(
+        Exchange(question=checked_text(one.question, what), answer=checked_text(one.answer, what)) for one in history
+    )
 
 
 def checked_question(text: str) -> str:
-    """`text` without the white space around it.
+    """`text` as `checked_text`, without the white space around it.
 
     Raises:
         BadRequest: if nothing is left, more than `MAX_QUESTION` characters, or half a character.
     """
-    text = checked_text(text.strip(), "the question")
+    text = checked_text(text, "the question").strip()
     if not text:
         raise BadRequest("the question is empty", remedy="Ask in a sentence, or name what to look for")
     if len(text) > MAX_QUESTION:
@@ -213,9 +223,18 @@ class KnowledgeBase(Protocol):
 
     def articles(self) -> list[Article]: ...
 
-    def publish(self, slug: str, *, reviewed: bool = False) -> list[Path]:
-        """Copy a reviewed draft into the site, and give the files written. `reviewed` vouches for the review; without
-        it, the draft's front matter must say `curated: true`."""
+    def publish(self, slug: str, *, reviewed: bool = False, site: Path | None = None) -> list[Path]:
+        """Copy a reviewed draft into a site, and give the files written, as absolute paths.
+
+        Args:
+            slug: the article's name.
+            reviewed: vouches for the review; without it, the draft's front matter must say `curated: true`.
+            site: any folder; by default the site that the settings name, which must be there.
+
+        Raises:
+            NotFound: if there is no such draft, or no site.
+            BadRequest: if the draft is not reviewed, or holds what must not reach readers.
+        """
         ...
 
     def close(self) -> None: ...

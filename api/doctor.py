@@ -12,7 +12,7 @@ from rich.text import Text
 
 from api import console
 from kb import weights
-from kb.errors import KBError
+from kb.errors import KBError, without_secrets
 from kb.settings import Settings
 from kb.types import Frozen, Status
 
@@ -77,7 +77,8 @@ def _weights(settings: Settings) -> Iterator[Check]:
         ("embedder", settings.embed.model, "KB_EMBED_MODEL"),
         ("speech", settings.speech.model, "KB_SPEECH_MODEL"),
     ):
-        where = f" at {settings.embed.base_url}" if purpose == "embedder" and settings.embed.base_url else ""
+        url = settings.embed.base_url if purpose == "embedder" else None
+        where = f" at {without_secrets(url)}" if url else ""
         yield Check(name=purpose, state=State.OK, told=f"{name}{where} ({variable})")
 
 
@@ -109,7 +110,7 @@ def _office() -> Check:
 def _model(settings: Settings) -> Check:
     llm = settings.llm
     if llm.base_url:
-        return Check(name="language model", state=State.OK, told=f"{llm.model} at {llm.base_url}")
+        return Check(name="language model", state=State.OK, told=f"{llm.model} at {without_secrets(llm.base_url)}")
     return Check(
         name="language model",
         state=State.ABSENT,

@@ -73,6 +73,5 @@ def resolved(catalog: Catalog, filters: Filters) -> Filters:
     """Sources and talks may be named as people name them; the index knows ids."""
     sources = tuple(catalog.find(name).source.id for name in filters.sources)
     talks = tuple(catalog.find_talk(name).id for name in filters.talks)
-    for version in filters.versions:
-        checked_text(version, "the version")
-    return filters.model_copy(update={"sources": sources, "talks": talks})
+    versions = tuple(checked_text(version, "the version") for version in filters.versions)
+    return filters.model_copy(update={"sources": sources, "talks": talks, "versions": versions})

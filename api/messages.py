@@ -103,9 +103,13 @@ class WriteRequest(Frozen):
 
 
 class PublishRequest(Frozen):
-    """`reviewed` vouches for the review; without it, the draft's front matter must say `curated: true`."""
+    """`reviewed` vouches for the review; without it, the draft's front matter must say `curated: true`.
+
+    `site` is the absolute path of a folder on the machine that serves; by default the site of its settings.
+    """
 
     reviewed: bool = False
+    site: str | None = None
 
 
 class ProblemDetails(Frozen):

@@ -24,7 +24,7 @@ class LangName(StrEnum):
     EN = "en"
 
 
-def _path(text: str) -> Path:
+def given_path(text: str) -> Path:
     """A path as it was typed. An empty one, as an unset variable of a shell gives, would be the current folder."""
     if not text:
         raise typer.BadParameter("the path is empty; name a file or a folder, the current one with a dot")
@@ -32,9 +32,9 @@ def _path(text: str) -> Path:
 
 
 Paths = Annotated[
-    list[Path], typer.Argument(help="Files and folders.", show_default=False, parser=_path, metavar="PATHS")
+    list[Path], typer.Argument(help="Files and folders.", show_default=False, parser=given_path, metavar="PATHS")
 ]
-Folder = Annotated[Path, typer.Argument(help="A folder.", show_default=False, parser=_path, metavar="FOLDER")]
+Folder = Annotated[Path, typer.Argument(help="A folder.", show_default=False, parser=given_path, metavar="FOLDER")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Name = Annotated[str, typer.Argument(help="Id, file, file name or title of a source.", show_default=False)]
 Kinds = Annotated[list[KindName] | None, typer.Option("--kind", help="Only this kind.")]

@@ -167,10 +167,11 @@ class RemoteLibrary:
     def articles(self) -> list[Article]:
         return _ARTICLES.validate_json(self._call("GET", "/v1/articles"))
 
-    def publish(self, slug: str, *, reviewed: bool = False) -> list[Path]:
+    def publish(self, slug: str, *, reviewed: bool = False, site: Path | None = None) -> list[Path]:
         from api.messages import Published
 
-        body = self._call("POST", f"/v1/articles/{_segment(slug)}/publish", {"reviewed": reviewed})
+        asked = {"reviewed": reviewed, "site": site and str(site.absolute())}
+        body = self._call("POST", f"/v1/articles/{_segment(slug)}/publish", asked)
         return [Path(file) for file in Published.model_validate_json(body).files]
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -137,9 +138,17 @@ def show_articles(articles: Sequence[Article]) -> None:
     table(("slug", "lang", "title", "quotes", "gaps", "curated"), rows, numbers=("quotes", "gaps"))
 
 
-def show_published(files: Sequence[str]) -> None:
+def show_published(files: Sequence[Path]) -> None:
+    """Where the pages were written, and how to look at them."""
     for file in files:
-        say(f"published {file}")
+        say(f"published {local_path(file.as_uri())}")
+    site = files[0].parents[3]  # of docs/zh/posts/SLUG.md
+    is_english = all(file.parent.parent.name == "en" for file in files)
+    settings = site / ("mkdocs.en.yml" if is_english else "mkdocs.yml")
+    if not settings.is_file():
+        note(f"There is no mkdocs.yml in {site}: show the Markdown with a site generator of your own.")
+    else:
+        note(f"Preview: mkdocs serve --config-file {local_path(settings.as_uri())}")
 
 
 def show_article(article: Article) -> None:

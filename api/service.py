@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from api.aligning import Aligner
-from api.base import EVERYTHING, MarkedHit, OnProgress, answer_of, awaited, checked_question, checked_text, unwatched
+from api.base import EVERYTHING, MarkedHit, OnProgress, answer_of, awaited, checked_history, checked_question, unwatched
 from api.changing import Changes, Opened
 from api.finding import Finder, resolved
 from api.gaps import Gaps
@@ -172,8 +172,7 @@ class Service:
     ) -> Iterator[AnswerEvent]:
         """The events end early, and so does the model's work, as soon as `is_abandoned` says that nobody waits."""
         question, filters = checked_question(question), resolved(self._catalog, filters)
-        for exchange in history:
-            checked_text(exchange.question + exchange.answer, "the conversation")
+        history = checked_history(history)
         for event in self._answerer.stream(question, filters, history, is_abandoned=is_abandoned):
             if isinstance(event, DoneEvent) and record:
                 self._gaps.file(event.answer)
@@ -214,14 +213,14 @@ class Service:
         """
         return self._talking.transcript(talk, minutes=minutes, most=most, lang=lang, is_abandoned=is_abandoned)
 
-    def write(self, talk: str, lang: Lang | None = None) -> Article:
-        return self._talking.write(talk, lang)
+    def write(self, talk: str, lang: Lang | None = None, *, is_abandoned: Callable[[], bool] = awaited) -> Article:
+        return self._talking.write(talk, lang, is_abandoned)
 
     def articles(self) -> list[Article]:
         return list(self._catalog.articles())
 
-    def publish(self, slug: str, *, reviewed: bool = False) -> list[Path]:
-        return self._talking.publish(slug, reviewed=reviewed)
+    def publish(self, slug: str, *, reviewed: bool = False, site: Path | None = None) -> list[Path]:
+        return self._talking.publish(slug, reviewed=reviewed, site=site)
 
     # --- measuring --------------------------------------------------------------------------------------------------
 

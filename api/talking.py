@@ -59,7 +59,13 @@ class Talking:
             raise NotFound(f"nobody speaks in {talk.title}", remedy="Add its recording or captions")
         return made
 
-    def write(self, name: str, lang: Lang | None) -> Article:
+    def write(self, name: str, lang: Lang | None, is_abandoned: Callable[[], bool]) -> Article:
+        """
+        Raises:
+            Abandoned: if a model names the chapters and `is_abandoned` says that nobody waits.
+            NotFound: if there is no such talk.
+            BadRequest: if several talks have that name.
+        """
         from generate import pipeline
         from generate.chapters import Length
         from generate.llm import Meter
@@ -71,17 +77,22 @@ class Talking:
             talk,
             documents,
             self.articles,
-            transcript=self._made(talk, documents, lang, Length(), Meter()),
+            transcript=self._made(talk, documents, lang, Length(), Meter(is_abandoned)),
             images=self._library.page_image,
             lang=lang,
         )
         self._library.catalog.put_article(article)
         return article
 
-    def publish(self, slug: str, *, reviewed: bool) -> list[Path]:
+    def publish(self, slug: str, *, reviewed: bool, site: Path | None) -> list[Path]:
+        """
+        Raises:
+            NotFound: if there is no such draft, or `site` is None and the folder of the settings holds no site.
+        """
         from generate import publish
 
-        return list(publish.publish(slug, self.articles / slug, self._site, reviewed=reviewed))
+        into = (site or self._site).absolute()
+        return list(publish.publish(slug, self.articles / slug, into, reviewed=reviewed, anywhere=site is not None))
 
     @property
     def articles(self) -> Path:

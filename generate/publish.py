@@ -45,7 +45,7 @@ class _Post:
     figures: tuple[Path, ...]
 
 
-def publish(slug: str, folder: Path, site_dir: Path, *, reviewed: bool) -> tuple[Path, ...]:
+def publish(slug: str, folder: Path, site_dir: Path, *, reviewed: bool, anywhere: bool = True) -> tuple[Path, ...]:
     """Copy each reviewed language of an article into `site_dir/docs/<lang>/posts/<slug>.md`, its figures beside it.
 
     Links to files of this machine become plain text. Nothing is written unless every language passes.
@@ -55,12 +55,13 @@ def publish(slug: str, folder: Path, site_dir: Path, *, reviewed: bool) -> tuple
         folder: its folder, with `index.<lang>.md` and `figures/`.
         site_dir: the site, with `docs/<lang>`.
         reviewed: the caller vouches for the review; without it, the front matter must say `curated: true`.
+        anywhere: `site_dir` may hold no site yet, and is made where it is not there.
 
     Returns:
         The posts that were written.
 
     Raises:
-        NotFound: if there is no draft.
+        NotFound: if there is no draft, or no site.
         BadRequest: if no language is reviewed, or one holds HTML, a script, a lost figure or a lost footnote.
         UnreadableSource: if the front matter cannot be read.
     """
@@ -75,6 +76,12 @@ def publish(slug: str, folder: Path, site_dir: Path, *, reviewed: bool) -> tuple
             f"no draft of {slug} is reviewed",
             where=str(drafts[0]),
             remedy="Read and correct it, then set `curated: true` in its front matter, or publish it with --reviewed",
+        )
+    if not anywhere and not (site_dir / "mkdocs.yml").is_file():
+        raise NotFound(
+            "there is no site here, with its mkdocs.yml",
+            where=str(site_dir),
+            remedy="Name a folder with --site, even a new one, or set KB_SITE_DIR to a site",
         )
     return tuple(_place(post, slug, site_dir) for post in posts)
 

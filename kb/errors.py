@@ -19,11 +19,14 @@ KBError
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
+
+_NAME_AND_PASSWORD = re.compile(r"(?<=://)[^/\s@]+@")  # of an address; libraries put addresses into their messages, too
 
 
 class KBError(Exception):
-    """Base of every error that this product raises on purpose.
+    """Base of every error that this product raises on purpose. No name or password of an address is told.
 
     Args:
         what: what happened, as a sentence without its final stop.
@@ -32,8 +35,8 @@ class KBError(Exception):
     """
 
     def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
-        self.what = what
-        self.where = where
+        self.what = _NAME_AND_PASSWORD.sub("", what)
+        self.where = _NAME_AND_PASSWORD.sub("", where)
         self.remedy = remedy
         super().__init__(str(self))
 
@@ -103,7 +106,7 @@ class GenerationFailed(KBError):
     """
 
     def __init__(self, what: str, *, where: str = "", remedy: str = "", endpoint: str = "") -> None:
-        self.endpoint = _without_key(endpoint)
+        self.endpoint = without_secrets(endpoint)
         super().__init__(what, where=where, remedy=remedy)
 
     def __str__(self) -> str:
@@ -122,7 +125,7 @@ class UnsafeSettings(KBError):
     pass
 
 
-def _without_key(url: str) -> str:
+def without_secrets(url: str) -> str:
     """The URL without what may be secret in it: a name and a password, a query."""
     try:
         parts = urlsplit(url)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from api import chaptering, results
 from api.chaptering import ChapterFormat
-from api.options import Json, LangName
+from api.options import Json, LangName, given_path
 from api.session import library_of, tell
 
 commands = typer.Typer()
@@ -56,9 +57,15 @@ def publish(
     context: typer.Context,
     slug: Annotated[str, typer.Argument(help="Slug of an article.", show_default=False)],
     reviewed: Annotated[bool, typer.Option("--reviewed", help="I have reviewed it.")] = False,
+    site: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder to copy it into.", show_default="the site of KB_SITE_DIR", parser=given_path, metavar="FOLDER"
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Copy a reviewed draft into the site."""
     with library_of(context) as library:
-        files = library.publish(slug, reviewed=reviewed)
-    tell([str(file) for file in files], results.show_published, json=json)
+        files = library.publish(slug, reviewed=reviewed, site=site)
+    tell(files, results.show_published, json=json)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter
 from fastapi import Path as PathParameter
 from fastapi.responses import FileResponse, StreamingResponse
 
-from api.dependencies import Library, Owner, Reader, Work
+from api.dependencies import Library, Owner, Reader, Work, absolute
 from api.errors import details_of
 from api.messages import AddRequest, BatchEvent, SyncRequest
 from api.workers import Event
-from kb.errors import BadRequest, KBError
+from kb.errors import KBError
 from kb.types import Change, Document, Progress, SourceEntry
 
 router = APIRouter(prefix="/v1/sources", tags=["sources"], dependencies=[Reader])
@@ -31,14 +29,14 @@ async def list_sources(library: Library, work: Work) -> list[SourceEntry]:
 @router.post("", operation_id="addSources", dependencies=[Owner], responses=_LINES)  # type: ignore[arg-type]
 async def add_sources(library: Library, work: Work, request: AddRequest) -> StreamingResponse:
     """Read files of the serving machine; one line of JSON per event (`BatchEvent`)."""
-    paths = [_absolute(path) for path in request.paths]
+    paths = [absolute(path) for path in request.paths]
     return _streamed(work.batch(lambda report: library.add(paths, report)))
 
 
 @router.post("/sync", operation_id="syncSources", dependencies=[Owner], responses=_LINES)  # type: ignore[arg-type]
 async def sync_sources(library: Library, work: Work, request: SyncRequest) -> StreamingResponse:
     """Make the library equal to a folder: new and changed files are read, vanished ones removed."""
-    folder = _absolute(request.folder)
+    folder = absolute(request.folder)
     return _streamed(work.batch(lambda report: library.sync(folder, report)))
 
 
@@ -66,16 +64,6 @@ async def get_source(library: Library, work: Work, name: str) -> Document:
 @router.delete("/{name:path}", operation_id="removeSource", dependencies=[Owner])
 async def remove_source(library: Library, work: Work, name: str) -> Change:
     return await work.run(lambda: library.remove(name))
-
-
-def _absolute(path: str) -> Path:
-    try:
-        os.fsencode(path)
-    except UnicodeEncodeError as error:
-        raise BadRequest("no path is spelt so", where=repr(path), remedy="Name it as the file system does") from error
-    if "\x00" in path or not Path(path).is_absolute():
-        raise BadRequest("the path is not absolute", where=repr(path), remedy="Name it from the root of the machine")
-    return Path(path)
 
 
 def _streamed(events: AsyncIterator[Event]) -> StreamingResponse:

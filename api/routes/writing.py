@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from api.dependencies import Library, Owner, Reader, Work
+from api.dependencies import Library, Owner, Reader, Work, absolute
 from api.messages import ChapterParameters, Published, PublishRequest, WriteRequest
 from kb.types import Article, Chapter, Talk, Transcript
 
@@ -45,13 +45,16 @@ async def list_articles(library: Library, work: Work) -> list[Article]:
 
 
 @router.post("/articles", operation_id="writeArticle", dependencies=[Owner])
-async def write_article(library: Library, work: Work, request: WriteRequest) -> Article:
+async def write_article(library: Library, work: Work, request: Request, body: WriteRequest) -> Article:
     """Draft an article from a talk; stages that are done are not done again."""
-    return await work.run(lambda: library.write(request.talk, request.lang))
+    return await work.watched(
+        lambda gone: library.write(body.talk, body.lang, is_abandoned=gone), request.is_disconnected
+    )
 
 
 @router.post("/articles/{slug}/publish", operation_id="publishArticle", dependencies=[Owner])
 async def publish_article(library: Library, work: Work, slug: str, request: PublishRequest) -> Published:
     """Copy a reviewed draft into the site."""
-    files = await work.run(lambda: library.publish(slug, reviewed=request.reviewed))
+    site = absolute(request.site) if request.site is not None else None
+    files = await work.run(lambda: library.publish(slug, reviewed=request.reviewed, site=site))
     return Published(files=tuple(map(str, files)))

@@ -323,6 +323,14 @@ def test_doctor_says_what_is_missing_and_how_to_get_it(filled_home: Kb) -> None:
     assert told.code == (5 if any(check["state"] == "missing" for check in checks.values()) else 0)
 
 
+def test_no_password_of_an_address_is_printed(filled_home: Kb, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("KB_LLM_BASE_URL", "KB_EMBED_BASE_URL"):
+        monkeypatch.setenv(name, "http://me:pa55@models.example/v1?key=pa55")
+    told = filled_home("doctor")
+    assert told.out.count("http://models.example/v1") == 2
+    assert "pa55" not in told.out + told.err
+
+
 def test_options_are_the_kinds_that_there_are() -> None:
     assert [kind.value for kind in options.KindName] == [kind.value for kind in Kind]
 

@@ -164,3 +164,32 @@ def test_half_a_character_in_a_body_is_a_bad_request(
 def test_half_a_character_names_no_correction(client: TestClient, owner: dict[str, str]) -> None:
     body, headers = json.dumps({"ids": ["\ud800"], "accepted": True}), owner | {"Content-Type": "application/json"}
     assert client.post("/v1/corrections/judge", content=body, headers=headers).status_code == 404
+
+
+CONTROL = "\x00\x1b\x7f"
+
+
+def test_control_characters_are_taken_out_of_questions_and_filters(client: TestClient) -> None:
+    plain = client.post("/v1/search", json={"text": "block size"}).json()
+    assert client.post("/v1/search", json={"text": f"blo{CONTROL}ck size"}).json() == plain
+    assert client.get("/v1/search", params={"q": f"blo{CONTROL}ck size"}).json() == plain
+    answer = client.post("/v1/ask", json={"question": f"What does --block{CONTROL}-size set?"}).json()
+    assert (answer["question"], answer["refused"]) == ("What does --block-size set?", None)
+    history = [{"question": CONTROL, "answer": CONTROL}]
+    assert client.post("/v1/ask", json={"question": "What is paged?", "history": history}).status_code == 200
+    rated = client.post("/v1/feedback", json={"question": f"Wh{CONTROL}y?", "good": False})
+    assert rated.status_code == 200
+    assert "Why?" in [gap["gaps"][0]["question"] for gap in client.get("/v1/gaps").json()]
+    for filters in ({"versions": [f"1{CONTROL}.0"]}, {"versions": [CONTROL]}):
+        assert client.post("/v1/search", json={"text": "block", "filters": filters}).json() == []
+
+
+@pytest.mark.parametrize("filters", [{"sources": [CONTROL]}, {"talks": [f"a{CONTROL}"]}])
+def test_a_name_of_control_characters_names_nothing(client: TestClient, filters: object) -> None:
+    response = client.post("/v1/search", json={"text": "block", "filters": filters})
+    assert response.status_code in (400, 404)
+    assert not set(CONTROL) & set(response.json()["detail"])
+
+
+def test_a_question_of_nothing_but_control_characters_is_empty(client: TestClient) -> None:
+    assert client.post("/v1/ask", json={"question": CONTROL}).status_code == 400

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,11 +15,11 @@ from api.app import create_app
 from api.auth import Keys
 from api.models import Models
 from api.service import Service
-from generate.llm import Abandoned
+from generate.llm import Abandoned, Message, Meter
 from kb.errors import BadRequest, NotFound
 from kb.settings import Settings
 from kb.types import Citation, Filters, Kind, Outcome, Query, Time
-from tests.api.conftest import open_fake
+from tests.api.conftest import open_fake, serving
 from tests.fakes import FakeEmbedder, FakeTranscriber, ScriptedModel
 from tests.ingest.lectures import TOPICS
 from tests.ingest.pdf_writer import Sheet, text, write_pdf
@@ -191,9 +194,74 @@ def test_a_talk_that_cannot_be_laid_to_its_slides_is_skipped_and_fails_no_additi
 
 
 def test_nobody_is_named_chapters_who_has_gone(settings: Settings, tmp_path: Path) -> None:
-    model = ScriptedModel('{"titles": []}')
+    model = ScriptedModel(*2 * ['{"titles": []}'])
     models = Models(settings, embedder=FakeEmbedder(), transcriber=FakeTranscriber(), llm=model)
     with open_fake(settings, models) as service:
         list(service.add([write_talk(tmp_path / "talk")]))
         with pytest.raises(Abandoned):
             service.transcript("serving-in-practice", is_abandoned=lambda: True)
+        with pytest.raises(Abandoned):
+            service.write("serving-in-practice", is_abandoned=lambda: True)
+        assert service.articles() == []
+
+
+def written(service: Service, folder: Path) -> str:
+    list(service.add([write_talk(folder)]))
+    return service.write("serving-in-practice").slug
+
+
+def test_without_a_site_nothing_is_published_unless_a_folder_is_named(service: Service, tmp_path: Path) -> None:
+    slug = written(service, tmp_path / "talk")
+    talking = service._talking
+    talking._site = tmp_path / "site"
+    with pytest.raises(NotFound, match="--site"):
+        service.publish(slug, reviewed=True)
+    assert not (tmp_path / "site").exists()
+    files = service.publish(slug, reviewed=True, site=tmp_path / "new")
+    assert files == [tmp_path / "new" / "docs" / "en" / "posts" / f"{slug}.md"]
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "mkdocs.yml").write_text("site_name: x\n", "utf-8")
+    assert service.publish(slug, reviewed=True)[0].is_relative_to(tmp_path / "site")
+
+
+def test_a_folder_to_publish_to_is_named_from_the_root_over_http(service: Service, tmp_path: Path) -> None:
+    slug = written(service, tmp_path / "talk")
+    app = create_app(service, Keys(reader=None, owner="the-owner-token"))
+    owner = {"Authorization": "Bearer the-owner-token"}
+    with TestClient(app, base_url="http://127.0.0.1:8765", client=("127.0.0.1", 50000), headers=owner) as client:
+        address = f"/v1/articles/{slug}/publish"
+        wrong = client.post(address, json={"reviewed": True, "site": "new"})
+        right = client.post(address, json={"reviewed": True, "site": str(tmp_path / "new")})
+    assert wrong.status_code == 400
+    assert right.json()["files"] == [str(tmp_path / "new" / "docs" / "en" / "posts" / f"{slug}.md")]
+
+
+def test_writing_ends_when_the_caller_has_gone(settings: Settings, tmp_path: Path) -> None:
+    """PITFALLS 40: a model that names the chapters of an article writes for nobody."""
+    asked, gone = threading.Event(), threading.Event()
+
+    class WaitingModel(ScriptedModel):
+        def stream(self, message: Message, *, schema: object = None, meter: Meter | None = None) -> Iterator[str]:
+            asked.set()
+            assert meter is not None
+            try:
+                while True:
+                    meter.check()
+                    gone.wait(0.01)
+                    yield " "
+            except Abandoned:
+                gone.set()
+                raise
+
+    models = Models(settings, embedder=FakeEmbedder(), transcriber=FakeTranscriber(), llm=WaitingModel())
+    with open_fake(settings, models) as service:
+        list(service.add([write_talk(tmp_path / "talk")]))
+        with serving(service, Keys(reader=None, owner="the-owner-token")) as url:
+            host, port = url.removeprefix("http://").split(":")
+            connection = http.client.HTTPConnection(host, int(port), timeout=30)
+            headers = {"Authorization": "Bearer the-owner-token", "Content-Type": "application/json"}
+            connection.request("POST", "/v1/articles", body='{"talk": "serving-in-practice"}', headers=headers)
+            assert asked.wait(30)
+            connection.close()
+            assert gone.wait(30)
+        assert service.articles() == []

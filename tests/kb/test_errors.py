@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kb import errors
-from kb.errors import GenerationFailed, KBError, Truncated, UnreadableSource
+from kb.errors import GenerationFailed, KBError, Truncated, UnreadableSource, without_secrets
 
 
 def test_a_message_says_what_where_and_what_to_do() -> None:
@@ -36,3 +36,9 @@ def test_the_address_of_a_model_is_the_owners_alone_and_holds_no_key(kind: type[
 
 def test_an_address_that_is_none_is_not_told() -> None:
     assert str(GenerationFailed("no answer", endpoint="http://[user:key@x")) == "no answer"
+
+
+def test_no_password_of_an_address_is_told() -> None:
+    error = KBError("no answer (at https://me:pa55@q.example:6333/x?a=b@c)", where="collection c at http://pa55@q/")
+    assert str(error) == "collection c at http://q/: no answer (at https://q.example:6333/x?a=b@c)"
+    assert without_secrets("http://me:pa55@q.example/v1?token=pa55") == "http://q.example/v1"
