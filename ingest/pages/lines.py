@@ -12,7 +12,7 @@ from kb.text import HAN
 from kb.types import Role
 
 _COLUMN_SHARE = 0.25  # of the page's width: lines of columns of text are at least this wide
-BLANK = 0.6  # heights of the text; no blank between two words is wider, so a wider gap may part two texts
+BLANK = 0.8  # heights of the text; a blank of code is 0.7 wide: a wider gap may part two texts
 _BLANK_SEEN = 1.5  # as much, between lines that were recognised: recognition leaves blanks at both ends
 _WORD = re.compile(r"[^\W\d_]{2}|" + HAN.pattern)
 
@@ -81,7 +81,7 @@ def _goes_on(line: Line, run: Line) -> bool:
     if run.box.left <= line.box.left or not run.box.shares_line_with(line.box):
         return False
     blank = BLANK if run.confidence is None else _BLANK_SEEN
-    is_near = run.box.left - line.box.right <= blank * max(line.size, run.size)
+    is_near = run.box.left - line.box.right <= blank * min(line.size, run.size)
     return is_near or run.role is not Role.BODY or not (says_words(line.text) and says_words(run.text))
 
 

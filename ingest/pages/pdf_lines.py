@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
 
 _GAP = 2.0  # a wider gap inside a line, in heights of the text, divides it
+_ANOTHER_SIZE = 1.25  # times the height of other letters
 _ALL_CODE = 0.9  # of a page's characters
 _LABEL = 40  # characters; longer lines are no labels
 _LABEL_SIGN = re.compile("^(?!#|//).*[\u2190-\u21ff×÷−]|^=")  # no comment
@@ -155,9 +156,7 @@ def _runs(glyphs: list[_Glyph], text_page: PdfTextPage, tables: Sequence[Grid], 
         character, blank = glyph.character, glyph.character.isspace()
         jump = bool(run) and not blank and _jumps(run[-1].box, glyph.box, _GAP * size, tables)
         if run and not (blank or jump) and glyph.box.left - run[-1].box.right > BLANK * size and says_words(text):
-            jump = _begins_text(glyph) and (
-                parts(drawn, run[-1].box, glyph.box) or _is_set_otherwise(text_page, glyph, run[-1])
-            )
+            jump = _begins_text(glyph) and _parted(run[-1], glyph, drawn, text_page)
         if (character in "\r\n" or jump) and run:
             said = canonical(text).strip()
             role = _role(said, run, text_page)
@@ -185,7 +184,7 @@ def _role(text: str, run: list[_Glyph], text_page: PdfTextPage) -> Role:
 
 
 def _fixed_pitch(text_page: PdfTextPage, number: int) -> bool:
-    name, flags = _font_info(text_page, number)
+    name, flags = _font(text_page, number)
     return bool(flags & _FIXED_PITCH or _FIXED_PITCH_NAME.search(name))
 
 
@@ -194,12 +193,17 @@ def _begins_text(glyph: _Glyph) -> bool:
     return glyph.character.isalnum() and unicodedata.is_normalized("NFKC", glyph.character)
 
 
-def _is_set_otherwise(text_page: PdfTextPage, glyph: _Glyph, other: _Glyph) -> bool:
-    name, before = (_font_info(text_page, one.number)[0] for one in (glyph, other))
-    return name != before or round(glyph.box.height) != round(other.box.height)
+def _parted(last: _Glyph, glyph: _Glyph, drawn: Sequence[Box], text_page: PdfTextPage) -> bool:
+    """A border stands between, or one text ends and another one begins, set in another font or of another size."""
+    if parts(drawn, last.box, glyph.box):
+        return True
+    if not last.character.isalnum():
+        return False
+    low, high = sorted((last.box.height, glyph.box.height))
+    return high > _ANOTHER_SIZE * low or _font(text_page, last.number)[0] != _font(text_page, glyph.number)[0]
 
 
-def _font_info(text_page: PdfTextPage, number: int) -> tuple[str, int]:
+def _font(text_page: PdfTextPage, number: int) -> tuple[str, int]:
     """Name and flags of a character's font."""
     from pypdfium2 import raw
 

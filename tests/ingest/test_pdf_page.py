@@ -193,6 +193,8 @@ TOGETHER = {
     "the next word in another font": beside(0.3, font="M"),
     "the background of a word": beside(0.3) + frame(ACROSS + 2, 396, 86, 14, fill=True),
     "a number before it": text(50, 400, "12", font="U") + text(50 + 5 * SIZE, 400, "decodes", font="U"),
+    "a blank as wide as those of code": beside(0.7, font="M"),
+    "a sign before another font": beside(0.9, "=") + text(ACROSS + 2.9 * SIZE, 400, "decodes", font="M"),
     "a formula after it": beside(1.2, "𝑠𝑁", font="M"),
     "a sign after it": beside(4.0, "="),
 }
