@@ -20,6 +20,7 @@ from kb.types import Dropped, Hit, Locator, Page, Severity, Time, clock
 PROMPTS = ("answer", "question", "said", "findings", "repair")
 """What is sent, for the recipe of what comes of it."""
 
+_ANY = "0" * 16  # stands for a nonce where only lengths count, so that the same question gets the same evidence
 _TEMPLATE = 64  # tokens that a chat template adds
 _SAME = 0.5  # of a sentence's words: one that shares so many stands in its place
 
@@ -30,7 +31,7 @@ Offered = Mapping[str, Passage]
 def offer(hits: Sequence[Hit], llm: LanguageModel, question: Question) -> Offered:
     """The chunks that fit into the model's window, best first; at least one."""
     evidence = {mint(hit.chunk.id): _whole(hit) for hit in hits}
-    asked = _message(question, {}, (), (), nonce())
+    asked = _message(question, {}, (), (), _ANY)
     room = llm.context_tokens - llm.max_tokens - llm.count_tokens(f"{asked.system}\n{asked.user}") - _TEMPLATE
     if llm.count_tokens(_all_shown(evidence)) <= room:
         return evidence
