@@ -23,12 +23,24 @@ app = typer.Typer(
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"kb {version('vllm-notes-kb')}")
+        raise typer.Exit
+
+
 @app.callback()
 def root(
     context: typer.Context,
     home: Annotated[
-        Path | None, typer.Option(envvar="KB_HOME", help="Folder of the library.", show_default=".kb")
+        Path | None,
+        typer.Option(envvar="KB_HOME", metavar="FOLDER", help="Folder of the library.", show_default=".kb"),
     ] = None,
+    version: Annotated[  # noqa: ARG001 - its callback does it
+        bool, typer.Option("--version", "-V", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
 ) -> None:
     context.obj = home
 

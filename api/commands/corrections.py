@@ -18,8 +18,13 @@ corrections = typer.Typer(
 )
 commands.add_typer(corrections, name="corrections")
 
-Source = Annotated[str | None, typer.Option("--source", help="Only in this source; else in the whole library.")]
-Ids = Annotated[list[str], typer.Argument(help="Ids, as `kb show --corrections` lists them.", show_default=False)]
+Source = Annotated[
+    str | None, typer.Option("--source", metavar="SOURCE", help="Only in this source; else in the whole library.")
+]
+Ids = Annotated[
+    list[str],
+    typer.Argument(help="Ids, as `kb show --corrections` lists them.", show_default=False, metavar="ID"),
+]
 
 
 @corrections.command("list", epilog="Examples: `kb corrections list` · `kb corrections list --source talk.mp4`")
@@ -32,8 +37,10 @@ def list_(context: typer.Context, source: Source = None, json: Json = False) -> 
 @corrections.command(epilog="Example: `kb corrections add 资源 词元 --source talk.mp4`")
 def add(
     context: typer.Context,
-    heard: Annotated[str, typer.Argument(help="Words as the transcript has them.", show_default=False)],
-    corrected: Annotated[str, typer.Argument(help="Words as they were meant.", show_default=False)],
+    heard: Annotated[
+        str, typer.Argument(help="Words as the transcript has them.", show_default=False, metavar="HEARD")
+    ],
+    corrected: Annotated[str, typer.Argument(help="Words as they were meant.", show_default=False, metavar="MEANT")],
     source: Source = None,
     json: Json = False,
 ) -> None:

@@ -55,7 +55,9 @@ def rebuild(context: typer.Context, json: Json = False) -> None:
 @commands.command(epilog="Example: `kb rm notes/old.md`")
 def rm(
     context: typer.Context,
-    names: Annotated[list[str], typer.Argument(help="Ids, files, file names or titles.", show_default=False)],
+    names: Annotated[
+        list[str], typer.Argument(help="Ids, files, file names or titles.", show_default=False, metavar="SOURCE")
+    ],
     json: Json = False,
 ) -> None:
     """Forget sources. The files themselves stay where they are."""

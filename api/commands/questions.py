@@ -19,7 +19,9 @@ commands = typer.Typer()
 @commands.command(epilog='Examples: `kb search "prefix caching"` · `kb search --kind deck --lang zh 显存占用`')
 def search(
     context: typer.Context,
-    text: Annotated[str, typer.Argument(help="What to look for, in Chinese or English.", show_default=False)],
+    text: Annotated[
+        str, typer.Argument(help="What to look for, in Chinese or English.", show_default=False, metavar="TEXT")
+    ],
     kind: Kinds = None,
     lang: Langs = None,
     talk: Talks = None,
@@ -27,9 +29,12 @@ def search(
     version: Versions = None,
     since: Since = None,
     until: Until = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Most results.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, metavar="N", help="Most results.")] = 10,
     around: Annotated[
-        int, typer.Option("--context", "-C", min=0, max=10, help="Sentences to show before and after each quote.")
+        int,
+        typer.Option(
+            "--context", "-C", min=0, max=10, metavar="N", help="Sentences to show before and after each quote."
+        ),
     ] = 0,
     json: Json = False,
 ) -> None:
@@ -48,7 +53,9 @@ def search(
 )
 def ask(
     context: typer.Context,
-    question: Annotated[str, typer.Argument(help="A question, in Chinese or English.", show_default=False)],
+    question: Annotated[
+        str, typer.Argument(help="A question, in Chinese or English.", show_default=False, metavar="QUESTION")
+    ],
     kind: Kinds = None,
     lang: Langs = None,
     talk: Talks = None,
@@ -88,9 +95,12 @@ class Rating(StrEnum):
 @commands.command(epilog='Examples: `kb rate down`, for the answer before · `kb rate up "What is a block table?"`')
 def rate(
     context: typer.Context,
-    rating: Annotated[Rating, typer.Argument(help="Whether the answer was good.", show_default=False)],
+    rating: Annotated[
+        Rating, typer.Argument(help="Whether the answer was good.", show_default=False, metavar="up|down")
+    ],
     question: Annotated[
-        str | None, typer.Argument(help="The question; else the one that was asked last.", show_default=False)
+        str | None,
+        typer.Argument(help="The question; else the one that was asked last.", show_default=False, metavar="QUESTION"),
     ] = None,
 ) -> None:
     """Say whether an answer was good. A bad one counts as a gap."""

@@ -17,9 +17,12 @@ commands = typer.Typer()
 @commands.command(epilog="Examples: `kb serve` · `KB_SERVE_API_KEY=… kb serve --host 0.0.0.0`")
 def serve(
     context: typer.Context,
-    host: Annotated[str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")] = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Address to listen on.", show_default="127.0.0.1")
+    ] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Port; 0 picks a free one.", show_default="8765")
+        int | None,
+        typer.Option(min=0, max=65535, metavar="PORT", help="Port; 0 picks a free one.", show_default="8765"),
     ] = None,
 ) -> None:
     """Serve the library over HTTP, with a page to search and ask. While it runs, `kb` goes through it."""
@@ -34,7 +37,8 @@ def serve(
 def llm(
     context: typer.Context,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Port; 0 picks a free one.", show_default="8766")
+        int | None,
+        typer.Option(min=0, max=65535, metavar="PORT", help="Port; 0 picks a free one.", show_default="8766"),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Download the model without asking.")] = False,
 ) -> None:
@@ -60,14 +64,22 @@ def doctor(context: typer.Context, json: Json = False) -> None:
 )
 def evaluate(
     context: typer.Context,
-    corpus: Annotated[Path, typer.Option(help="Folder that the gold files are named relative to.")],
-    more: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="More files of cases.")] = None,
-    cases: Annotated[list[Path] | None, typer.Option(help="Questions with gold quotes, in JSON Lines.")] = None,
-    home: Annotated[Path | None, typer.Option(help="Library to reuse; else one of the evaluation's own.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write the report here, as JSON.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write it here, as one HTML page.")] = None,
-    baseline: Annotated[Path | None, typer.Option(help="An earlier JSON report to compare with.")] = None,
-    floor: Annotated[Path | None, typer.Option(help="The least to accept, as JSON; below it, exit code 7.")] = None,
+    corpus: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder that the gold files are named relative to.")],
+    more: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="More files of cases.")] = None,
+    cases: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Questions with gold quotes, in JSON Lines.")
+    ] = None,
+    home: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Library to reuse; else one of the evaluation's own.")
+    ] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report here, as JSON.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it here, as one HTML page.")] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="An earlier JSON report to compare with.")
+    ] = None,
+    floor: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The least to accept, as JSON; below it, exit code 7.")
+    ] = None,
     answers: Annotated[bool, typer.Option("--answers/--no-answers", help="Ask, or only search.")] = True,
     fit: Annotated[bool, typer.Option("--fit", help="Fit what each list counts first, and keep it.")] = False,
 ) -> None:

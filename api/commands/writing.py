@@ -9,7 +9,7 @@ import typer
 
 from api import chaptering, results
 from api.chaptering import ChapterFormat
-from api.options import Json, LangName, given_path
+from api.options import LANGS, Json, LangName, Talk, given_path
 from api.session import library_of, tell
 
 commands = typer.Typer()
@@ -18,8 +18,8 @@ commands = typer.Typer()
 @commands.command(epilog="Example: `kb ls --talks`, then `kb write why-paging --lang en`")
 def write(
     context: typer.Context,
-    talk: Annotated[str, typer.Argument(help="Id or title of a talk.", show_default=False)],
-    lang: Annotated[LangName | None, typer.Option(help="Language of the article.")] = None,
+    talk: Talk,
+    lang: Annotated[LangName | None, typer.Option(metavar=LANGS, help="Language of the article.")] = None,
     json: Json = False,
 ) -> None:
     """Draft an article from a talk: facts, outline, sections with citations and figures."""
@@ -31,15 +31,21 @@ def write(
 @commands.command(epilog="Examples: `kb chapters why-paging` · `kb chapters why-paging --format youtube`")
 def chapters(
     context: typer.Context,
-    talk: Annotated[str, typer.Argument(help="Id or title of a talk.", show_default=False)],
+    talk: Talk,
     form: Annotated[
-        ChapterFormat, typer.Option("--format", help="As a table, as JSON, or as the lines of a video platform.")
+        ChapterFormat,
+        typer.Option(
+            "--format",
+            metavar="|".join(ChapterFormat),
+            help="As a table, as JSON, or as the lines of a video platform.",
+        ),
     ] = ChapterFormat.TEXT,
-    most: Annotated[int, typer.Option("--max", min=1, max=10, help="Most chapters.")] = 10,
+    most: Annotated[int, typer.Option("--max", min=1, max=10, metavar="N", help="Most chapters.")] = 10,
     minutes: Annotated[
-        float | None, typer.Option(min=0.5, max=120, help="Length of a chapter.", show_default="6 to 10")
+        float | None,
+        typer.Option(min=0.5, max=120, metavar="MINUTES", help="Length of a chapter.", show_default="6 to 10"),
     ] = None,
-    lang: Annotated[LangName | None, typer.Option(help="Language of the titles.")] = None,
+    lang: Annotated[LangName | None, typer.Option(metavar=LANGS, help="Language of the titles.")] = None,
     json: Json = False,
 ) -> None:
     """Cut a talk into chapters, where its slides and its words turn, with short titles."""
@@ -55,7 +61,7 @@ def chapters(
 @commands.command(epilog="Example: `kb ls --articles`, then `kb publish why-paging --reviewed`")
 def publish(
     context: typer.Context,
-    slug: Annotated[str, typer.Argument(help="Slug of an article.", show_default=False)],
+    slug: Annotated[str, typer.Argument(help="Slug of an article.", show_default=False, metavar="SLUG")],
     reviewed: Annotated[bool, typer.Option("--reviewed", help="I have reviewed it.")] = False,
     site: Annotated[
         Path | None,

@@ -6,9 +6,10 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import typer
@@ -348,6 +349,43 @@ def test_help_is_complete_and_documented() -> None:
         check=True,
     )
     assert all(re.search(rf"\b{code} ", shown.stdout) for code in EXIT_CODES)
+
+
+def _taken(command: Any, name: str = "kb") -> Iterator[tuple[str, str]]:
+    """What a command and those below it take: the option or argument, and how help names its value."""
+    for parameter in command.params:
+        if not getattr(parameter, "is_flag", False):
+            yield f"{name} {parameter.opts[0]}", str(parameter.metavar)
+    for child, below in getattr(command, "commands", {}).items():
+        yield from _taken(below, f"{name} {child}")
+
+
+def test_help_names_all_values_by_one_convention() -> None:
+    taken = dict(_taken(typer.main.get_group(cli.app)))
+    assert [what for what, value in taken.items() if not re.fullmatch(r"[A-Z][A-Z-]*|[a-z]+(\|[a-z]+)+", value)] == []
+    docs = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    values = set(re.findall(r"[A-Z-]{2,}", " ".join(taken.values())))
+    usages = re.findall(r"`kb ([a-z]+) ([^`]+)`", docs)
+    assert {word for _, usage in usages for word in re.findall(r"\b[A-Z]{2,}\b", usage)} <= values
+    for name, argument in (
+        ("add", "PATH"),
+        ("sync", "FOLDER"),
+        ("rm", "SOURCE"),
+        ("show", "SOURCE"),
+        ("write", "TALK"),
+    ):
+        assert f"`kb {name} {argument}" in docs
+        assert argument in [value for what, value in taken.items() if what.startswith(f"kb {name} ")]
+
+
+def test_the_version_is_told() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", "from api.cli import main; main()", "--version"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert (run.returncode, run.stdout) == (0, f"kb {version('vllm-notes-kb')}\n")
 
 
 def test_a_folder_that_cannot_hold_a_library_is_told_with_what_to_do(kb: Kb, tmp_path: Path) -> None:

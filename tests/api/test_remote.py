@@ -210,6 +210,7 @@ def test_a_service_that_is_stopped_in_a_batch_ends_with_the_current_file(tmp_pat
     ) as process:  # fmt: skip
         assert process.stderr is not None
         assert "Serving" in process.stderr.readline()
+        assert "is empty: add files" in process.stderr.readline()
         adding = subprocess.Popen(
             [*KB, "--home", str(home), "add", str(notes)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
