@@ -38,7 +38,7 @@ def _facts(group: GapGroup) -> list[str]:
         told[0] += ", found badly answered"
     if group.missing:
         told.append(f"the corpus does not mention: {', '.join(group.missing)}")
-    told += [f"nearest: {one.title}, {place(one.locator)}" for one in group.nearest[:_NEAREST]]
+    told += [f"nearest: {one.title}, {place(one.locator, title=one.title)}" for one in group.nearest[:_NEAREST]]
     return told
 
 

@@ -34,15 +34,16 @@ def shown_version(version: str) -> str:
     return f"v{version.removeprefix('v')}"
 
 
-def place(locator: Time | Page | Mark, lang: Lang = "en") -> str:
-    """A locator as a person reads it."""
+def place(locator: Time | Page | Mark, lang: Lang = "en", title: str = "") -> str:
+    """A locator as a person reads it; a heading that says what stands before it, the source's title, is left out."""
     if locator.type == "time":
         return f"{_moment(locator.start_ms)}–{_moment(locator.end_ms)}"
     if locator.type == "page":
         return phrase(lang, "page", n=locator.number) + (f" ({locator.label})" if locator.label else "")
     first, last = locator.line_start, locator.line_end
     lines = phrase(lang, "line", n=first) if first == last else phrase(lang, "lines", first=first, last=last)
-    return " › ".join((*locator.heading_path[-2:], lines))
+    headings = [heading for heading in locator.heading_path if heading != title]
+    return " › ".join((*headings[-2:], lines))
 
 
 def _moment(milliseconds: int) -> str:

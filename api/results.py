@@ -62,7 +62,7 @@ def _say_around(texts: Iterable[str]) -> None:
 def headline(
     number: str, title: str, locator: Time | Page | Mark, source: Source | Citation, lang: Lang = "en"
 ) -> Text:
-    facts = [place(locator, lang), phrase(lang, source.kind.value), source.lang if source.lang != "und" else ""]
+    facts = [place(locator, lang, title), phrase(lang, source.kind.value), source.lang if source.lang != "und" else ""]
     facts += [source.date.isoformat() if source.date else "", _version(source.version)]
     head = Text.assemble((f"{number:<4}", "bold"), (visible(title), "bold"))
     return head.append(visible("  " + " · ".join(fact for fact in facts if fact)), style="cyan")
@@ -135,7 +135,7 @@ def show_talks(talks: Sequence[Talk]) -> None:
 
 def show_articles(articles: Sequence[Article]) -> None:
     rows = ((a.slug, a.lang, a.title, a.evidence, a.gaps, "yes" if a.curated else "no") for a in articles)
-    table(("slug", "lang", "title", "quotes", "gaps", "curated"), rows, numbers=("quotes", "gaps"))
+    table(("slug", "lang", "title", "quotes", "gaps", "reviewed"), rows, numbers=("quotes", "gaps"))
 
 
 def show_published(files: Sequence[Path]) -> None:

@@ -101,12 +101,12 @@ const moment = (ms) => {
   return (h ? `${h}:${String(m).padStart(2, "0")}` : `${m}`) + `:${String(s).padStart(2, "0")}`;
 };
 
-export function place(locator, lang = language()) {
+export function place(locator, lang = language(), title = "") {
   if (locator.type === "time") return `${moment(locator.start_ms)}–${moment(locator.end_ms)}`;
   if (locator.type === "page") return phrase(lang, "page", { n: locator.number }) + (locator.label ? ` (${locator.label})` : "");
   const { line_start: first, line_end: last } = locator;
   const lines = phrase(lang, first === last ? "line" : "lines", { n: first, first, last });
-  return [...locator.heading_path.slice(-2), lines].join(" › ");
+  return [...locator.heading_path.filter((heading) => heading !== title).slice(-2), lines].join(" › ");
 }
 
 export function fragment(locator) {
@@ -125,7 +125,7 @@ export function target(href, sourceId, locator) {
 
 export function facts(source, locator, lang = language()) {
   return [
-    locator ? place(locator, lang) : "", phrase(lang, source.kind), source.lang === "und" ? "" : phrase(lang, source.lang),
+    locator ? place(locator, lang, source.title) : "", phrase(lang, source.kind), source.lang === "und" ? "" : phrase(lang, source.lang),
     source.date || "", source.version ? shownVersion(source.version) : "",
   ].filter(Boolean).join(" · ");
 }

@@ -79,6 +79,8 @@ def test_every_phrase_is_used_and_every_used_one_is_there() -> None:
 def test_places_in_both_languages() -> None:
     assert place(Page(number=3, label="iii"), "zh") == "第 3 页 (iii)"
     assert place(Mark(heading_path=("A", "B", "C"), line_start=2, line_end=2), "zh") == "B › C › 第 2 行"
+    assert place(Mark(heading_path=("A", "B", "C"), line_start=2, line_end=2), "zh", title="B") == "A › C › 第 2 行"
+    assert place(Mark(heading_path=("A",), line_start=2, line_end=2), title="A") == "line 2"
     assert place(Mark(line_start=2, line_end=5)) == "lines 2–5"
     assert place(Time(start_ms=3_723_000, end_ms=3_724_000), "zh") == "1:02:03–1:02:04"
 
