@@ -93,6 +93,9 @@ class _Blocks:
         if part.margin and part.text in self.margins:
             return
         self.margins.update({part.text} if part.margin else ())
+        if part.flat:
+            reason = "its rows claim more cells than are laid out; its text is read as running text"
+            self.dropped.append(Dropped(what="layout of a table", where=f"L{self.line}", reason=reason))
         self._block(part.text, role, goes_on=part.item and self.in_list)
         self.in_list = part.item
         self._block(link_text(part.links, part.text), Role.BODY, goes_on=part.item)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import BytesIO
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from ingest.office.graphics import table_text
@@ -22,13 +25,15 @@ _POSITION = "{*}spPr/{*}xfrm"
 
 
 class Part(NamedTuple):
-    """A paragraph or a table of a document; `margin` for what stands in a header or a footer, `item` of a list."""
+    """A paragraph or a table of a document; `margin` for what stands in a header or a footer, `item` of a list, `flat`
+    for the text of a table whose cells cannot be told."""
 
     text: str
     style: str
     table: bool
     margin: bool
     item: bool
+    flat: bool
     links: tuple[tuple[str, str], ...]  # words and address
 
 
@@ -92,19 +97,38 @@ def document_parts(document: IO[bytes]) -> list[Part]:
     _prepare()
     from unstructured.partition.docx import partition_docx
 
-    return [_part(element) for element in partition_docx(file=document, languages=[""], include_page_breaks=False)]
+    with _quiet():
+        return [_part(element) for element in partition_docx(file=document, languages=[""], include_page_breaks=False)]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what unstructured says on the logger of everyone; what it leaves out is told by what it gives."""
+    root, silent = logging.getLogger(), logging.NullHandler()
+
+    def passes(record: logging.LogRecord) -> bool:
+        return "unstructured" not in Path(record.pathname).parts
+
+    root.addFilter(passes)
+    root.addHandler(silent)  # without any, the first warning sets up one that stays
+    try:
+        yield
+    finally:
+        root.removeHandler(silent)
+        root.removeFilter(passes)
 
 
 def _part(element: Element) -> Part:
     metadata, margin = element.metadata, element.category in ("Header", "Footer")
     if element.category == "Table":
         table = _table(metadata.text_as_html or "")
-        return Part(table or canonical(element.text), "", table=bool(table), margin=False, item=False, links=())
+        text = table or canonical(element.text)
+        return Part(text, "", table=bool(table), margin=False, item=False, flat=bool(text and not table), links=())
     item = element.category == "ListItem"
     indent = "  " * (metadata.category_depth or 0) if item else ""
     links = tuple((link["text"] or "", link["url"]) for link in metadata.links or ())
     text, style = indent + canonical(element.text), metadata.style_name or ""
-    return Part(text, style, table=False, margin=margin, item=item, links=links)
+    return Part(text, style, table=False, margin=margin, item=item, flat=False, links=links)
 
 
 def _table(html: str) -> str:

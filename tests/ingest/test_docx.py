@@ -82,6 +82,22 @@ def test_tables_are_markdown(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("span", ["9999999", "many"])
+def test_a_table_that_claims_millions_of_cells_keeps_its_text_and_says_so(
+    span: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = write_docx(tmp_path / "a.docx", say("Above"), table((("TTFT", "120 ms"), ("TPOT", "9 ms"))))
+    rewrite(
+        path,
+        lambda _, data: data.replace(b"<w:tcPr>", f'<w:tcPr><w:gridSpan w:val="{span}"/>'.encode(), 1),
+    )
+    parsed = read(path, READING)
+    text = " ".join(block.text for block in parsed.blocks)
+    assert all(words in text for words in ("Above", "TTFT", "120 ms", "TPOT", "9 ms"))
+    assert [(dropped.what, dropped.where) for dropped in parsed.dropped] == [("layout of a table", "L2")]
+    assert (caplog.records, capfd.readouterr().err) == ([], "")
+
+
 def test_code_is_one_listing_with_its_indents(tmp_path: Path) -> None:
     lines = ("def step(self):", "    if not self.waiting:", "        return None", "", "    return 1")
     parsed = read(write_docx(tmp_path / "a.docx", say("The loop:"), code(*lines), say("ends.")), READING)
