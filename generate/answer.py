@@ -21,7 +21,7 @@ from generate.question import Question, analyse
 from generate.readable import readable
 from generate.refuse import Calibration, packaged
 from generate.select import select
-from generate.strength import Strength, measure
+from generate.strength import Strength, measure, things
 from kb.errors import BadRequest
 from kb.text import stable_id
 from kb.types import (
@@ -173,7 +173,8 @@ class Answerer:
         case.dropped += writer.dropped
         if self._are_quotes_shown(case, is_declined=writer.is_declined):
             claims = case.numbering.numbered.claims
-            left = complement.remaining([one.passage for one in case.chosen], claims, case.cited)
+            quotes = [one.passage for one in case.chosen]
+            left = complement.remaining(quotes, claims, case.cited, things(case.reading.question))
             case.numbering.quotes_under(complement.lead(case.lang, claims, is_declined=writer.is_declined))
             yield from case.released(map(_quote, left))
 

@@ -6,22 +6,27 @@ against them, is the work of code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import lru_cache
 
+from generate.borne import unborne_by
 from generate.passages import Passage, passages
 from generate.relation import anchors, keys, words
 from generate.reply import Supporting
 from kb.text import detect_lang, find_quote, sentences
+from kb.types import Lang
 
 _NEARLY_ALL = 0.7  # of a claim's words, in the sentences that carry it and what stands above them …
 _HALF = 0.5  # … or in the other language, of its names, numbers and terms of the glossary
 _FEW = 4  # words, names and numbers of a claim that can be looked for
 _MOST = 3  # sentences that carry one claim
 _ANCHOR = 2  # what a name, a number or a term counts, where another word counts 1
+_GAIN = 0.25  # of a claim that a further sentence brings which is cited although the others are enough
 _ABOVE = 0.5  # what a word counts that only stands above a sentence
-_GAIN = 0.2  # of a claim that a further sentence must bring
 
 
 def quoted(support: Supporting, passage: Passage) -> Passage | None:
@@ -36,40 +41,25 @@ def quoted(support: Supporting, passage: Passage) -> Passage | None:
 
 
 def carrying(claim: str, evidence: Sequence[Passage]) -> list[Passage]:
-    """The sentences, rows or lines of the evidence that together say `claim`; none where they lack too much of it.
+    """The fewest sentences, rows or lines of the evidence that together say `claim`, three at most; else none.
 
     A model that says it in words of its own has to quote: what code finds must be plain.
     """
-    wanted = _Wanted(words(claim), anchors(claim))
-    if len(wanted.all) < _FEW:
+    found = [_Piece.of(piece) for piece in passages([passage.hit for passage in evidence])]
+    wanted = _Wanted.of(claim, found)
+    if len(wanted.words | wanted.anchors) < _FEW:
         return []
-    pieces = [_Piece.of(piece) for piece in passages([passage.hit for passage in evidence])]
     chosen: list[_Piece] = []
     covered: frozenset[object] = frozenset()
-    while len(chosen) < _MOST and pieces:
-        best = max(pieces, key=lambda piece: wanted.weight(piece.own - covered) + _ABOVE * wanted.weight(piece.above))
+    while len(chosen) < min(_MOST, len(found)):
+        best = max(found, key=lambda piece: wanted.weight(piece.own - covered) + _ABOVE * wanted.weight(piece.above))
         gain = wanted.weight(best.own - covered)
-        if not gain or (chosen and gain < max(_ANCHOR, _GAIN * wanted.weight(wanted.all))):
+        is_enough = _says(chosen, wanted) and not any(unborne_by([piece.passage for piece in chosen], claim))
+        if not gain or (is_enough and gain < _GAIN * sum(wanted.weights.values())):
             break
         chosen.append(best)
-        pieces.remove(best)
         covered |= best.own
-    return _joined([piece.passage for piece in chosen]) if _says(chosen, wanted, detect_lang(claim)) else []
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    """What a claim is looked for by."""
-
-    words: frozenset[str]
-    anchors: frozenset[object]
-
-    @property
-    def all(self) -> frozenset[object]:
-        return self.words | self.anchors
-
-    def weight(self, held: frozenset[object]) -> int:
-        return len(self.words & held) + _ANCHOR * len(self.anchors & held)
+    return _joined([piece.passage for piece in chosen]) if _says(chosen, wanted) else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +73,45 @@ class _Piece:
         above = f"{passage.hit.source.title}\n{passage.around}"
         return cls(passage, keys(passage.quote), keys(above) - keys(passage.quote))
 
+    @property
+    def near(self) -> frozenset[object]:
+        return self.own | self.above
 
-def _says(chosen: Sequence[_Piece], wanted: _Wanted, lang: str) -> bool:
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What a claim is looked for by, and what each of it tells: what few pieces have tells more."""
+
+    lang: Lang
+    words: frozenset[str]
+    anchors: frozenset[object]
+    weights: Mapping[object, float]
+
+    @classmethod
+    def of(cls, claim: str, found: Sequence[_Piece]) -> _Wanted:
+        own, kept = words(claim), anchors(claim)
+        seen = Counter(key for piece in found for key in piece.own & (own | kept))
+        weights = {
+            key: (_ANCHOR if key in kept else 1) * math.log(1 + len(found) / (1 + seen[key])) for key in own | kept
+        }
+        return cls(detect_lang(claim), own, kept, weights)
+
+    def weight(self, held: frozenset[object]) -> float:
+        return sum(self.weights[key] for key in self.weights.keys() & held)
+
+
+def _says(chosen: Sequence[_Piece], wanted: _Wanted) -> bool:
+    if not chosen:
+        return False
+    is_foreign = not any(detect_lang(piece.passage.quote) == wanted.lang for piece in chosen)
+    asked, least = (wanted.anchors, _HALF) if is_foreign else (wanted.words, _NEARLY_ALL)
     own: frozenset[object] = frozenset().union(*(piece.own for piece in chosen))
     near = own.union(*(piece.above for piece in chosen))
-    is_foreign = not any(detect_lang(piece.passage.quote) == lang for piece in chosen)
-    asked, least = (wanted.anchors, _HALF) if is_foreign else (wanted.words, _NEARLY_ALL)
-    return len(asked & near) >= max(1.0, least * len(asked)) and 2 * len(asked & own) >= least * len(asked)
+    if len(asked & near) < max(1.0, least * len(asked)) or 2 * len(asked & own) < least * len(asked):
+        return False
+    figures = [key for key in wanted.anchors if isinstance(key, Decimal)]
+    bearers = [piece.near for piece in chosen if len(asked & piece.near) >= _HALF * len(asked)]
+    return all(any(figure in near for near in bearers) for figure in figures if figure in near)
 
 
 def _joined(chosen: Sequence[Passage]) -> list[Passage]:

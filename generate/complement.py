@@ -37,10 +37,26 @@ def lead(lang: Lang, claims: Sequence[Claim], *, is_declined: bool) -> str:
     return below if claims else against if is_declined else instead
 
 
-def remaining(quotes: Sequence[Passage], claims: Sequence[Claim], cited: Sequence[Passage]) -> list[Passage]:
-    """Those of `quotes` that hold a figure or a name that no claim has, or that no claim cites or says."""
+def remaining(
+    quotes: Sequence[Passage], claims: Sequence[Claim], cited: Sequence[Passage], things: int
+) -> list[Passage]:
+    """Those of `quotes` that a reader of the claims would miss.
+
+    Of the best ones, as many as `things` are asked, those with a figure or a name that no claim has, and those that no
+    claim cites or says. Where no claim rests on any of these, the model speaks of something else: then the others, too.
+    """
+    if not claims:
+        return list(quotes)
     said = "\n".join(claim.text for claim in claims)
-    return [quote for quote in quotes if not claims or not _is_said(quote, said, cited)]
+    best, others = quotes[:things], quotes[things:]
+    missed = [quote for quote in best if not _is_said(quote, said, cited)]
+    if not any(_is_cited(quote, cited) for quote in best):
+        missed += [quote for quote in others if not _is_cited(quote, cited) and not _is_said(quote, said, cited)]
+    return missed
+
+
+def _is_cited(quote: Passage, cited: Sequence[Passage]) -> bool:
+    return any(_overlap(quote, one) for one in cited)
 
 
 def _is_said(quote: Passage, said: str, cited: Sequence[Passage]) -> bool:
@@ -51,7 +67,7 @@ def _is_said(quote: Passage, said: str, cited: Sequence[Passage]) -> bool:
     if not all(has_identifier(name, known) for name in identifiers(text)):
         return False
     own = words(text)
-    return any(_overlap(quote, one) for one in cited) or len(own & words(said)) >= _SAID * len(own)
+    return _is_cited(quote, cited) or len(own & words(said)) >= _SAID * len(own)
 
 
 def _overlap(one: Passage, other: Passage) -> bool:

@@ -73,7 +73,7 @@ def measure(reading: Reading, chosen: Sequence[Scored], mentioned: Mentioned) ->
     texts = "\n".join(hit.chunk.full_text for hit in hits)
     return Strength(
         signals=Signals(
-            wide=reading.coverage(_union([one.wide for one in chosen], reading.weights, _things(question))),
+            wide=reading.coverage(_union([one.wide for one in chosen], reading.weights, things(question))),
             lacking=_lacking(reading, wanted),
             together=_together(reading),
             filled=float(not unfilled),
@@ -101,14 +101,14 @@ def _lacking(reading: Reading, wanted: Sequence[Slot]) -> float:
     for number, concept in enumerate(reading.question.concepts):
         frequency = sum(number in wide for wide in chunks.values()) or 0.5
         weights.append(concept.weight * math.log(1.5 + len(chunks) / frequency))
-    holds = any if _things(reading.question) > 1 and wanted else all
+    holds = any if things(reading.question) > 1 and wanted else all
     windows = [named for text, named in _windows(reading.scored) if holds(slot.fills(text) for slot in wanted)]
-    named = _union(windows, weights, _things(reading.question))
+    named = _union(windows, weights, things(reading.question))
     lacking = sorted((weight for number, weight in enumerate(weights) if number not in named), reverse=True)
     return sum(lacking[:_WEIGHTIEST])
 
 
-def _things(question: Question) -> int:
+def things(question: Question) -> int:
     """How many things are asked, each of which may be answered somewhere else."""
     return max(1, len(question.parts), len(question.versions))
 
@@ -136,7 +136,7 @@ def _windows(scored: Sequence[Scored]) -> Iterator[tuple[str, frozenset[int]]]:
 def _together(reading: Reading) -> float:
     names = frozenset(number for number, concept in enumerate(reading.question.concepts) if concept.named)
     chunks = {one.passage.hit.chunk.id: one.wide & names for one in reading.scored}
-    return float(names <= _union(list(chunks.values()), reading.weights, _things(reading.question)))
+    return float(names <= _union(list(chunks.values()), reading.weights, things(reading.question)))
 
 
 def _agreement(hits: Sequence[Hit]) -> float:

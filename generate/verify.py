@@ -31,6 +31,7 @@ _POINTS_BACK = re.compile(
     r"(?:It|Its|This|These|Those|That|They|Their|Such|Thus|So|Hence|Therefore|However|But|Otherwise)\b"
     r"|这|该|此|其|它|因此|所以|从而|否则|但|而"
 )
+_FLAG = re.compile(r"`?(?<![\w-])--[A-Za-z][\w-]*`?")
 _TELLING = 8  # characters of a quote that can be looked for in other evidence
 
 
@@ -65,8 +66,8 @@ def check(claim: Drafted, evidence: Mapping[str, Passage], lang: Lang = "und") -
     findings += _hostile(text, carried)
     findings += [_finding(Severity.P1, rule, text, hint) for rule, hint in unborne_by(carried, text)]
     read = "\n".join(f"{passage.around}\n{passage.quote}" for passage in carried)
-    turned = (*reversals(text, read), *added_reasons(text, carried))
-    findings += [_finding(Severity.P1, rule, text, hint) for rule, hint in turned]
+    turned = dict([*_turned(text, read, carried[0]), *added_reasons(text, carried)])
+    findings += [_finding(Severity.P1, rule, text, hint) for rule, hint in turned.items()]
     if not speaks(text, lang):
         hint = f"Write this sentence in {'Chinese' if lang == 'zh' else 'English'}."
         findings.append(_finding(Severity.P1, "wrong-language", text, hint))
@@ -75,8 +76,14 @@ def check(claim: Drafted, evidence: Mapping[str, Passage], lang: Lang = "und") -
 
 def parted(claim: Drafted) -> Iterator[Drafted]:
     """A claim of several sentences as one claim each: every sentence needs evidence of its own."""
+    held = -1
     for start, end in sentences(claim.text):
-        yield claim.model_copy(update={"text": claim.text[start:end]})
+        first = start if held < 0 else held
+        if not any(map(str.isalpha, claim.text[start:end])):  # the number of an item belongs to what follows it
+            held = first
+            continue
+        held = -1
+        yield claim.model_copy(update={"text": claim.text[first:end]})
 
 
 def dangling(checked: Checked) -> Checked:
@@ -166,6 +173,16 @@ def _saying(
         hint = f"This is not found in {' or '.join(bare)}. Copy the words that say it, or leave it out."
         findings.append(_finding(Severity.P1, "unsaid", claim.text, hint))
     return found
+
+
+def _turned(text: str, read: str, first: Passage) -> Iterator[tuple[str, str]]:
+    """What turns all that carries the claim round, or the sentence that carries most of it; a flag is called as it is,
+    whichever way it goes."""
+    said = _FLAG.sub(" ", text)
+    yield from reversals(said, _FLAG.sub(" ", read))
+    for rule, hint in reversals(said, _FLAG.sub(" ", first.quote)):
+        if rule == "turned-direction":
+            yield rule, hint
 
 
 def _hostile(text: str, carried: Sequence[Passage]) -> Iterator[Finding]:

@@ -48,6 +48,27 @@ def test_a_claim_of_two_sentences_of_the_evidence_cites_both_as_one_quote() -> N
     assert checked(text, "e2", "") == (True, [], [f"{EVICTION} This does not change the output."])
 
 
+TABLE = """| Tier | Holds | Capacity |
+| --- | --- | --- |
+| GPU memory | 400 active sessions | 1.18 TB |
+| CPU memory | 480 warm sessions | 1.42 TB |
+| NVMe | all 2000 sessions | 5.92 TB |
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("The CPU memory holds 480 warm sessions with a capacity of 1.42 TB.", True),
+        ("The GPU memory holds 400 active sessions in 1.18 TB, the CPU memory 480 warm sessions in 1.42 TB.", True),
+        ("The GPU memory holds 400 active sessions and keeps copies of evicted blocks on disk.", False),
+    ],
+)
+def test_rows_of_a_table_carry_what_they_say(text: str, holds: bool) -> None:
+    check_ = check(Drafted(text=text, support=(Supporting(id="e3"),)), {"e3": passage(TABLE)}, "en")
+    assert check_.holds == holds
+
+
 def test_a_claim_in_the_other_language_is_found_by_names_and_numbers() -> None:
     holds, rules, quotes = checked("NIXL 的租约在 40 秒没有心跳后结束。", "e1", "")
     assert (rules, quotes) == (["wrong-language"], [LEASE])  # the question was English: all else holds

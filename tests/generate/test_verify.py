@@ -136,6 +136,12 @@ def test_a_claim_of_several_sentences_is_held_sentence_by_sentence() -> None:
     assert rules(bad) == {"unsupported-number", "unrelated-quote"}
 
 
+def test_the_number_of_an_item_is_no_sentence() -> None:
+    claim = Drafted(text="缺点有两个：1. 无法解决重复问题；2. 开放域生成效果差。")
+    assert all(any(map(str.isalpha, part.text)) for part in parted(claim))
+    assert "".join(part.text for part in parted(claim)).replace(" ", "") == claim.text.replace(" ", "")
+
+
 # --- numbers, identifiers, versions -----------------------------------------------------------------------------
 
 
@@ -193,6 +199,11 @@ def test_what_is_said_otherwise_is_borne_out(claim: str, quote: str) -> None:
         ("It reduces throughput.", "吞吐提高。Throughput is what it is about.", "turned-direction"),
         ("The limit is at least 16 blocks.", "The limit is at most 16 blocks.", "turned-direction"),
         ("The flag disables chunked prefill.", "The flag enables chunked prefill.", "turned-direction"),
+        (
+            "要开启混合管理，应加 `--disable-hybrid-manager` 参数。",
+            "`--disable-hybrid-manager`：关闭混合管理。",
+            "turned-direction",
+        ),
         ("ARC is faster than LRU.", "LRU is faster than ARC.", "exchanged-sides"),
         ("ARC 比 LRU 快。", "LRU 比 ARC 更快。", "exchanged-sides"),
     ],
