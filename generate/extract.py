@@ -9,6 +9,7 @@ from generate.fitness import is_signpost, readability, suits
 from generate.naming import aliases, named, rarity_weights
 from generate.passages import Passage
 from generate.question import Concept, Question
+from generate.slots import Slot, change
 from kb.types import Hit
 
 # What the share of the question that is named counts: in the passage, around it, and in its whole chunk; then what the
@@ -16,6 +17,7 @@ from kb.types import Hit
 _OWN, _NEAR, _WIDE = 0.6, 0.3, 0.35
 _PLACE, _SHARE = 0.25, 0.18
 _BESIDE = 0.5
+_HOLDS = 0.5  # what it counts to hold a value before and after, or one of them beside the other
 _CONTEXT = 0.35  # what a concept counts for a part of the question that does not name it itself
 
 
@@ -90,6 +92,8 @@ def _weights_of(part: Question, whole: Question, weights: Sequence[float]) -> tu
 def _in_order(question: Question, weights: Sequence[float], found: Sequence[Scored]) -> list[Scored]:
     """The passages with their scores for a question, best first."""
     scored = _beside([replace(one, score=one.score + _fit(question, weights, one)) for one in found])
+    if slot := change(question):
+        scored = _holding(slot, scored)
     return sorted(scored, key=lambda one: (-one.score, one.passage.id))
 
 
@@ -114,3 +118,24 @@ def _beside(scored: Sequence[Scored]) -> list[Scored]:
         )
         lifted.append(replace(one, score=one.score + _BESIDE * max(0.0, best - one.score)))
     return lifted
+
+
+def _holding(slot: Slot, scored: Sequence[Scored]) -> list[Scored]:
+    """Two values often stand in two rows: a passage that holds both, or one of them beside the other, is lifted."""
+    texts = [_shown(one) for one in scored]
+    lifted = list(scored)
+    for at, one in enumerate(scored):
+        if slot.fills(texts[at]):
+            lifted[at] = replace(lifted[at], score=scored[at].score + _HOLDS)
+        elif at and _is_beside(scored[at - 1], one) and slot.completed(texts[at - 1], texts[at]):
+            best = max(scored[at - 1].score, one.score) + _HOLDS
+            lifted[at - 1 : at + 1] = [replace(one, score=best) for one in lifted[at - 1 : at + 1]]
+    return lifted
+
+
+def _is_beside(one: Scored, other: Scored) -> bool:
+    return one.passage.hit.chunk.id == other.passage.hit.chunk.id
+
+
+def _shown(one: Scored) -> str:
+    return f"{one.passage.header}\n{one.passage.quote}"

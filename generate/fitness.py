@@ -64,11 +64,13 @@ def suits(question: Question, passage: Passage) -> float:
 
 def _figure(question: Question, quote: str) -> float:
     """A number that the question does not give itself; where the unit is known, one with that unit."""
+    given = {held.value for held in quantities(question.text)}
     if question.units:
-        given = {held.value for held in quantities(question.text)}
         if any(held.unit in question.units and held.value not in given for held in quantities(quote)):
             return 0.25
         return 0.1 * any(number not in question.text for number in _NUMBER.findall(quote))
+    if question.sort and any(held.unit in question.sort and held.value not in given for held in quantities(quote)):
+        return 0.25
     return 0.18 * any(number not in question.text for number in _NUMBER.findall(quote))
 
 
@@ -108,7 +110,7 @@ def readability(passage: Passage) -> float:
         (bool(_LINK.search(quote)), 0.8),
         (bool(_REFERENCE.search(quote)), 0.5),
         (is_signpost(quote), 0.6),
-        (isinstance(passage.locator, Page) and not _SENTENCE.search(quote), 0.6),  # a label of a diagram
+        (passage.form == "prose" and isinstance(passage.locator, Page) and not _SENTENCE.search(quote), 0.6),  # a label
         (isinstance(passage.locator, Page) and passage.locator.number == 1, 0.7),  # a cover
     )
     return math.prod(factor for is_so, factor in faults if is_so)

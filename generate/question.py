@@ -24,6 +24,7 @@ class Want(StrEnum):
     MANNER = "manner"
     LIST = "list"
     MEANING = "meaning"
+    CHANGE = "change"  # a value before and after, beside NUMBER
 
 
 _WANTS = {
@@ -39,6 +40,10 @@ _WANTS = {
     Want.MANNER: r"怎么|怎样|如何|咋|\bhow (?:do|does|can|to|should|is|are|did)\b",
     Want.LIST: r"哪些|哪几|哪两|哪三|几类|有什么|\bwhich\b.*\b(?:are|ones)\b|\blist\b|\bwhat are\b|缺点|优点|好处",
     Want.MEANING: r"是什么|什么是|是指|意味着|含义|区别|\bwhat (?:is|does)\b|\bmean\b|difference|stand for",
+    Want.CHANGE: r"[从由].{0,4}?(?:多少|几).{0,12}?[到至成为]了?\s?(?:多少|几)"
+    r"|(?:前后|前[和与、]\S{0,8}?后).{0,24}?(?:多少|几)"
+    r"|\bfrom (?:how (?:much|many)|what)\b.{0,80}?\bto (?:how (?:much|many)|what)\b"
+    r"|\bhow (?:much|many)\b.{0,120}?\b(?:before and after|with and without)\b",
 }
 _ASKS = {want: re.compile(pattern, re.IGNORECASE) for want, pattern in _WANTS.items()}
 
@@ -54,6 +59,11 @@ _INTERROGATIVE = re.compile(
     re.IGNORECASE,
 )
 _HOW_MANY = re.compile(r"多少(?:个)?\s*|(?<![到这那前后好])几(?=[倍张])|how many\s+", re.IGNORECASE)
+_CHANGED = re.compile(rf"[降减升提增涨缩变改扩]{HAN.pattern}{{0,2}}?(?=[到至成为]了?\s?(?:多少|几))")
+_SORTS = (
+    (SIZES, re.compile(r"显存|内存|\b(?:gpu |video )?memory\b|\bVRAM\b", re.IGNORECASE)),
+    (("ms", "us", "s", "min"), re.compile(r"延迟|时延|耗时|\blatency\b|\bTTFT\b|\bTPOT\b", re.IGNORECASE)),
+)
 _FLAG = re.compile(r"--[A-Za-z][\w-]+|\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b")
 _VERSION = re.compile(r"\bv?(\d+\.\d+(?:\.\d+)?)(?!\d|\s*(?:%|倍|x\b|[GMK]i?B))")
 _CALLED = re.compile(
@@ -89,6 +99,7 @@ class Question:
     versions: tuple[str, ...]
     versions_meant: tuple[str, ...]  # those that it calls versions, or writes in three parts
     units: frozenset[str]  # that a wanted number must have: ms for `多少毫秒`, W for `how many watts`
+    sort: frozenset[str] = frozenset()  # units that such a number mostly has: of bytes where it is one of memory
     parts: tuple[Question, ...] = ()  # where it asks several things at once: each of them
 
 
@@ -133,6 +144,7 @@ def _analysed(text: str, glossary: Glossary) -> Question:
         versions=versions,
         versions_meant=tuple(version for version in versions if version in _called(text)),
         units=_units(text),
+        sort=frozenset(unit for units, words in _SORTS for unit in units if words.search(text)),
     )
 
 
@@ -146,6 +158,7 @@ def _units(text: str) -> frozenset[str]:
 
 
 def _concepts(text: str, glossary: Glossary) -> Iterator[Concept]:
+    text = _CHANGED.sub("", text)  # `降到多少` asks for a number and says nothing about it
     proper = {token for word in _PROPER.findall(text) for token in terms(word)}
     covered: set[str] = set()
     for term in glossary.find(text):

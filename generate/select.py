@@ -13,6 +13,7 @@ from generate.fitness import is_signpost
 from generate.passages import Passage
 from generate.quantity import quantities
 from generate.question import Want
+from generate.slots import change
 from kb.text import HAN, folded
 from kb.types import Page, Role, Span
 
@@ -86,11 +87,18 @@ def _names_enough(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bo
 
 
 def _worth_adding(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bool:
+    if slot := change(reading.question):
+        shown = [_shown(other) for other in chosen]
+        if slot.filled_by(shown):
+            named = reading.coverage(frozenset().union(*(other.near for other in chosen)))
+            return slot.fills(_shown(one)) and reading.coverage(one.near) >= named
+        if slot.filled_by([*shown, _shown(one)]):
+            return True
     if not _names_enough(one, chosen, reading):
         return False
     covered: frozenset[int] = frozenset().union(*(other.own for other in chosen))
     adds = reading.coverage(one.own - covered)
-    if reading.question.wants == {Want.NUMBER} and not _brings_figure(one, chosen, reading):
+    if reading.question.wants - {Want.CHANGE} == {Want.NUMBER} and not _brings_figure(one, chosen, reading):
         return False
     is_new = len(chosen) == 1 or adds > _NEWS or _brings_figure(one, chosen, reading)
     if one.passage.form == "code" and adds <= _NEWS:  # an example of what was said
@@ -98,6 +106,10 @@ def _worth_adding(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bo
     is_elsewhere = all(one.passage.hit.source.id != other.passage.hit.source.id for other in chosen)
     enough = _ENOUGH if is_new and not is_elsewhere else _ENOUGH_OTHERWISE
     return one.score + min(adds, _NEW) >= enough * max(other.score for other in chosen)
+
+
+def _shown(one: Scored) -> str:
+    return f"{one.passage.header}\n{one.passage.quote}"
 
 
 def _brings_figure(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bool:

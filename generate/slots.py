@@ -7,11 +7,13 @@ text that names everything else and holds nothing of that sort does not answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from generate.naming import stems
-from generate.quantity import quantities
+from generate.quantity import SIZES, quantities
 from generate.question import Question, Want
 from kb.text import HAN
 from kb.types import Lang
@@ -25,6 +27,7 @@ _COUNTED = re.compile(
     rf"(?P<zh>{HAN.pattern}{{1,4}}|[A-Za-z][A-Za-z/]*)",
     re.IGNORECASE,
 )
+_CHANGES = re.compile(rf"{HAN.pattern}{{0,3}}?[到至成为]")  # `从多少降到…`: it counts no `降到`
 _NO_NOUN = frozenset("大长久钱倍是的时合比")  # what follows 多少 without being counted
 _NUMBER = re.compile(
     r"多少|多[大长久]|百分之几|默认值|how (?:much|long|large|fast|slow)|default value"
@@ -35,11 +38,21 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True)
 class Slot:
-    """Something of one sort that is asked for. `rare` where notes of a technical field seldom hold it."""
+    """Something of one sort that is asked for. `rare` where notes of a technical field seldom hold it; `spread` where
+    several quotes may hold it together."""
 
     name: str
     fills: Callable[[str], bool]
     rare: bool = False
+    spread: bool = False
+
+    def filled_by(self, texts: Sequence[str]) -> bool:
+        """Whether the texts of an answer fill it."""
+        return self.fills("\n".join(texts)) if self.spread else any(map(self.fills, texts))
+
+    def completed(self, text: str, other: str) -> bool:
+        """Whether it takes both texts to fill it."""
+        return self.filled_by([text, other]) and not self.fills(text) and not self.fills(other)
 
 
 def _sort(asked: str, filled: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -76,6 +89,11 @@ _RARE = {
 }
 
 
+def change(question: Question) -> Slot | None:
+    """The value before and after, where that is asked for."""
+    return next((slot for slot in _slots(question) if slot.spread), None)
+
+
 def slots(question: Question) -> tuple[Slot, ...]:
     """What the question asks for, as far as its words say of which sort that is; often nothing."""
     return tuple(_slots(question))
@@ -86,6 +104,9 @@ def _slots(question: Question) -> Iterator[Slot]:
         if asked.search(question.text):
             yield Slot(name, lambda text, filled=filled: bool(filled.search(text)), rare=True)  # type: ignore[misc]
     given = {held.value for held in quantities(question.text)}
+    if Want.CHANGE in question.wants:
+        yield Slot("change", lambda text: _changes(question, text), spread=True)
+        return
     if question.units:
         yield Slot("unit", lambda text: any(held.unit in question.units for held in quantities(text)))
     counted = [noun for found in _COUNTED.finditer(question.text) if (noun := stems(_noun(found)))]
@@ -97,7 +118,18 @@ def _slots(question: Question) -> Iterator[Slot]:
 
 def _noun(found: re.Match[str]) -> str:
     noun = (found["en"] or found["zh"] or "").strip()
-    return "" if noun[:1] in _NO_NOUN else noun
+    return "" if noun[:1] in _NO_NOUN or _CHANGES.match(noun) else noun
+
+
+def _changes(question: Question, text: str) -> bool:
+    """Whether a text has two values of one sort, in the units that are asked for, that the question does not give."""
+    given = {held.value for held in quantities(question.text)}
+    wanted = question.units or question.sort
+    values: dict[str, set[tuple[Decimal, str]]] = defaultdict(set)
+    for held in quantities(text):
+        if held.value not in given and (not wanted or held.unit in wanted):
+            values["bytes" if held.unit in SIZES else held.unit].add((held.value, held.unit))
+    return any(len(found) > 1 for found in values.values())
 
 
 def _counts(nouns: frozenset[str], text: str, lang: Lang) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from generate.extract import Reading, Scored
 from generate.question import Concept, Question
@@ -69,7 +70,7 @@ def measure(reading: Reading, chosen: Sequence[Scored], mentioned: Mentioned) ->
     absent = [concept for concept in probed if not _is_mentioned(concept, mentioned)]
     wanted = slots(question)
     quoted = [_shown(one) for one in chosen]
-    unfilled = [slot for slot in wanted if not any(slot.fills(text) for text in quoted)]
+    unfilled = [slot for slot in wanted if not slot.filled_by(quoted)]
     texts = "\n".join(hit.chunk.full_text for hit in hits)
     return Strength(
         signals=Signals(
@@ -102,7 +103,11 @@ def _lacking(reading: Reading, wanted: Sequence[Slot]) -> float:
         frequency = sum(number in wide for wide in chunks.values()) or 0.5
         weights.append(concept.weight * math.log(1.5 + len(chunks) / frequency))
     holds = any if things(reading.question) > 1 and wanted else all
-    windows = [named for text, named in _windows(reading.scored) if holds(slot.fills(text) for slot in wanted)]
+    windows = [
+        window.named
+        for window in _windows(reading.scored)
+        if holds(slot.filled_by(window.around if slot.spread else [window.own]) for slot in wanted)
+    ]
     named = _union(windows, weights, things(reading.question))
     lacking = sorted((weight for number, weight in enumerate(weights) if number not in named), reverse=True)
     return sum(lacking[:_WEIGHTIEST])
@@ -121,16 +126,23 @@ def _union(sets: Sequence[frozenset[int]], weights: Sequence[float], most: int) 
     return union
 
 
-def _windows(scored: Sequence[Scored]) -> Iterator[tuple[str, frozenset[int]]]:
-    """For each passage its text, and what it names together with those before and after it in its chunk."""
+class _Window(NamedTuple):
+    """A passage's text, the texts of it and those before and after it in its chunk, and what these name."""
+
+    own: str
+    around: Sequence[str]
+    named: frozenset[int]
+
+
+def _windows(scored: Sequence[Scored]) -> Iterator[_Window]:
     lines: Mapping[str, list[Scored]] = defaultdict(list)
     for one in sorted(scored, key=lambda one: one.passage.start):
         lines[one.passage.hit.chunk.id].append(one)
     for line in lines.values():
-        for at, one in enumerate(line):
-            around = line[max(0, at - 1) : at + 2]
-            text = f"{one.passage.header}\n{one.passage.quote}"
-            yield text, frozenset().union(*(other.near for other in around))
+        texts = [f"{one.passage.header}\n{one.passage.quote}" for one in line]
+        for at in range(len(line)):
+            around = slice(max(0, at - 1), at + 2)
+            yield _Window(texts[at], texts[around], frozenset().union(*(one.near for one in line[around])))
 
 
 def _together(reading: Reading) -> float:

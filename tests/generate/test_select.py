@@ -129,3 +129,26 @@ def test_an_example_of_what_was_said_is_not_quoted_after_it() -> None:
     said = "Prefix caching is enabled by `enable_prefix_caching=True`."
     note = f"{said}\n\n```python\nllm = LLM(enable_prefix_caching=True)\n```"
     assert quotes("How do I enable prefix caching?", hit(note)) == [said]
+
+
+TABLE = "| 32 个请求 | 块 | 显存 |\n| --- | --- | --- |\n| 各存一份 | 2,048 | 4 GiB |\n| 前缀缓存 | 64 | 128 MiB |"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "前缀缓存把 32 个请求的显存从多少降到多少？",
+        "From how much to how much does prefix caching reduce memory?",
+        "How much memory do 32 requests take before and after prefix caching?",
+    ],
+)
+def test_a_change_is_quoted_in_both_its_values_and_nothing_else(question: str) -> None:
+    speech = "32 个请求共用前缀，只要 64 块，不用 2,048 块，这就是前缀缓存。"
+    found = quotes(question, hit(speech, title="一"), hit(TABLE, title="二"))
+    assert found == ["| 各存一份 | 2,048 | 4 GiB |", "| 前缀缓存 | 64 | 128 MiB |"]
+
+
+def test_a_row_of_a_slide_is_no_label_of_a_diagram() -> None:
+    rows = "| 服务 | 1.0 | 2.0 |\n| --- | --- | --- |\n| 每个词元 | 128 KiB | 64 KiB |"
+    found = quotes("每个词元占多少 KiB？", slide((Role.TABLE, rows), (Role.BODY, "每个词元 128 KiB")))
+    assert found[0] == "| 每个词元 | 128 KiB | 64 KiB |"

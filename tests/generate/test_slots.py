@@ -17,6 +17,11 @@ FILLED = [
     ("每个节点有多少个虚拟节点？", "count", "每个节点 160 个虚拟节点。", "虚拟节点均匀分布。"),
     ("How many slots are wasted?", "count", "At most 15 slots are wasted.", "Slots are wasted."),
     ("冗余率是多少？", "number", "冗余率为 87.5。", "冗余率很高。"),
+    ("显存从多少降到多少？", "change", "从 4 GiB 降到 128 MiB。", "降到 128 MiB。"),
+    ("由多少毫秒缩短为多少毫秒？", "change", "20 ms 缩短为 5 ms。", "20 ms，2,048 块。"),
+    ("前缀缓存前后各占多少显存？", "change", "4 GiB 与 128 MiB", "2,048 块与 64 块"),
+    ("From how much to how much does it fall?", "change", "It falls from 16 to 4.", "It falls by 12."),
+    ("How many blocks are in use before and after the change?", "change", "64 instead of 2,048", "64 blocks"),
 ]
 
 
@@ -51,3 +56,20 @@ def test_things_are_counted_in_the_other_language_by_any_number() -> None:
     slot = slots(analyse("一共有多少块？"))[0]
     assert slot.fills("| blocks | 5,120 |")
     assert not slot.fills("| blocks | many |")
+
+
+def test_a_change_may_stand_in_two_quotes() -> None:
+    slot = slots(analyse("从多少降到多少？"))[0]
+    assert slot.filled_by(["各存一份：4 GiB", "共用一份：128 MiB"])
+    assert slot.completed("各存一份：4 GiB", "共用一份：128 MiB")
+    assert not slot.filled_by(["各存一份：4 GiB", "共用一份：64 块"])
+    assert not slot.completed("从 4 GiB 到 128 MiB", "共用一份：64 块")
+
+
+def test_the_values_of_the_question_are_no_change() -> None:
+    assert not slots(analyse("32 个请求的块数从多少降到多少？"))[0].fills("32 个请求要 64 块。")
+
+
+@pytest.mark.parametrize("question", ["降到多少？", "吞吐量提高到多少？", "延迟缩短至多少？"])
+def test_what_a_value_becomes_is_no_thing_that_is_counted(question: str) -> None:
+    assert [slot.name for slot in slots(analyse(question))] == ["number"]
