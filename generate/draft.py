@@ -9,8 +9,8 @@ from generate.ledger import Ledger
 from generate.question import content_terms
 from generate.quotes import Quote, Slide
 from kb.glossary import load_glossary
-from kb.text import HAN
-from kb.types import Frozen, Outline, Role, Section
+from kb.text import HAN, folded
+from kb.types import Frozen, Lang, Outline, Role, Section
 
 _MOST_SPOKEN = 6  # quotes of speech under one slide, or in a section without slides
 _MOST_WRITTEN = 10  # quotes of a slide, or of the notes in a section
@@ -46,19 +46,21 @@ class Draft(Frozen):
     sections: tuple[Written, ...]
 
 
-def write(ledger: Ledger, outline: Outline) -> Draft:
-    """The sections of `outline` with quotes only from the facts that each was given."""
+def write(ledger: Ledger, outline: Outline, lang: Lang) -> Draft:
+    """The sections of `outline` with quotes only from the facts that each was given; titles of figures in `lang`."""
     return Draft(
         title=outline.title,
         kicker=outline.kicker,
         abstract=outline.abstract,
-        sections=tuple(_section(ledger, section) for section in outline.sections),
+        sections=tuple(_section(ledger, section, outline.title, lang) for section in outline.sections),
     )
 
 
-def _section(ledger: Ledger, section: Section) -> Written:
+def _section(ledger: Ledger, section: Section, talk_title: str, lang: Lang) -> Written:
+    headings = {folded(section.title), folded(talk_title)}
     quotes = {fact: ledger.quote_of(fact) for fact in section.facts}
-    parts = list(_parts(ledger, section, list(quotes.values())))
+    quotes = {fact: quote for fact, quote in quotes.items() if folded(quote.evidence.quote) not in headings}
+    parts = list(_parts(ledger, section, list(quotes.values()), lang))
     shown = {evidence for part in parts for evidence in part.quotes}
     return Written(
         title=section.title,
@@ -69,19 +71,20 @@ def _section(ledger: Ledger, section: Section) -> Written:
     )
 
 
-def _parts(ledger: Ledger, section: Section, quotes: Sequence[Quote]) -> Iterator[Part]:
+def _parts(ledger: Ledger, section: Section, quotes: Sequence[Quote], lang: Lang) -> Iterator[Part]:
     rest = list(quotes)
     for page in section.figures:
         if slide := ledger.slide_of(page, quotes):
             own = [quote for quote in rest if quote.slide == ledger.slides.index(slide)]
             rest = [quote for quote in rest if quote not in own]
-            yield Part(figure=_figure(slide, section), quotes=_chosen(own))
+            yield Part(figure=_figure(slide, section, lang), quotes=_chosen(own))
     if rest:
         yield Part(figure=None, quotes=_chosen(rest))
 
 
-def _figure(slide: Slide, section: Section) -> Figure:
-    return Figure(source_id=slide.source_id, page=slide.number, title=slide.title or section.title, twins=slide.twins)
+def _figure(slide: Slide, section: Section, lang: Lang) -> Figure:
+    title = slide.title_in(lang) or section.title
+    return Figure(source_id=slide.source_id, page=slide.number, title=title, twins=slide.twins)
 
 
 def _chosen(quotes: Sequence[Quote]) -> tuple[str, ...]:

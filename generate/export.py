@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date as Date  # noqa: N812
+from itertools import groupby
 
 import yaml
 
-from generate import markdown
+from generate import markdown, quote_blocks
 from generate.draft import Draft, Figure, Part, Written
 from generate.ledger import Ledger
 from generate.quotes import Quote
+from generate.transcript import moment
 from generate.wording import Wording, wording
-from kb.types import Flag, Lang, Locator, Mark, Page, Role, Source, Time, clock
+from kb.types import Flag, Lang, Locator, Page, Role, Source, Time
 
 FIGURES = "figures"
-_MOST_WORDS = 40
+_MOST_WORDS = 20
 
 
 def render(draft: Draft, ledger: Ledger, lang: Lang, slug: str, figures: dict[tuple[str, int], str]) -> str:
@@ -75,7 +76,8 @@ class _Renderer:
 
     def _section(self, section: Written) -> Iterator[str]:
         yield f"## {markdown.escape(section.title)}"
-        yield f"*{markdown.escape(section.question)}*"
+        if section.question != self.words.question.format(title=section.title):  # somebody wrote a better one
+            yield f"*{markdown.escape(section.question)}*"
         for part in section.parts:
             yield from self._part(part, section.title)
         if section.gaps:
@@ -85,13 +87,12 @@ class _Renderer:
             yield self.words.left_out.format(count=len(section.left_out), facts=facts)
 
     def _part(self, part: Part, section: str) -> Iterator[str]:
-        if part.figure is not None and part.figure.title != section:
+        if part.figure is not None and part.figure.title not in (section, self.draft.title):
             yield f"### {markdown.escape(part.figure.title)}"
         if part.figure is not None and (part.figure.source_id, part.figure.page) in self.figures:
             yield self._figure(part.figure)
-        for quote in (self.quotes[evidence] for evidence in part.quotes):
-            self.cited[quote.evidence.id] = quote
-            yield self._quote(quote)
+        for origin, quotes in groupby((self.quotes[evidence] for evidence in part.quotes), key=self._origin):
+            yield from self._quotes(origin, list(quotes))
 
     def _figure(self, figure: Figure) -> str:
         self.shown += 1
@@ -99,31 +100,25 @@ class _Renderer:
         caption = markdown.escape(self.words.figure.format(n=self.shown, title=figure.title, page=figure.page))
         return f"![{caption}]({FIGURES}/{name})\n\n*{caption}*"
 
-    def _quote(self, quote: Quote) -> str:
-        """A quote under the name of its place, with its footnote."""
-        evidence = quote.evidence
-        doubt = f" · {self.words.low_confidence}" if Flag.LOW_CONFIDENCE in quote.flags else ""
-        head = f"**{self._origin(quote)}**{doubt}[^{evidence.id}]"
-        is_note = isinstance(evidence.locator, Mark)
-        match quote.role:
-            case Role.CODE:
-                return f"{head}\n\n{markdown.fence(*markdown.unfence(evidence.quote))}"
-            case Role.TABLE if evidence.quote.lstrip().startswith("|"):
-                return f"{head}\n\n{markdown.disarm(evidence.quote)}"
-            case Role.MATH if is_note:
-                return f"{head}\n\n{markdown.math(evidence.quote)}"
-            case Role.SPEECH:
-                return f"{head}\n\n{markdown.block_quote(markdown.escape(_running(evidence.quote)))}"
-        if is_note:
-            return f"{head}\n\n{markdown.block_quote(markdown.disarm(_UNQUOTED.sub('', evidence.quote)))}"
-        lines = [markdown.escape(line) for line in evidence.quote.splitlines() if line.strip()]
-        shown = markdown.block_quote("  \n".join(lines))
-        return f"{head}\n\n{shown}"
+    def _quotes(self, origin: str, quotes: Sequence[Quote]) -> Iterator[str]:
+        """Quotes under the name of the place that they share; a single one has its footnote there."""
+        self.cited |= {quote.evidence.id: quote for quote in quotes}
+        notes = [self._note(quote) for quote in quotes]
+        if len(quotes) == 1:
+            yield f"**{origin}**{notes[0]}"
+            yield from quote_blocks.blocks([(quotes[0], "")])
+        else:
+            yield f"**{origin}**"
+            yield from quote_blocks.blocks(list(zip(quotes, notes, strict=True)))
+
+    def _note(self, quote: Quote) -> str:
+        doubt = f" ({self.words.low_confidence})" if Flag.LOW_CONFIDENCE in quote.flags else ""
+        return f"{doubt}[^{quote.evidence.id}]"
 
     def _origin(self, quote: Quote) -> str:
         locator = quote.evidence.locator
         if isinstance(locator, Time):
-            return self.words.said.format(start=clock(locator.start_ms).partition(".")[0])
+            return self.words.said.format(start=moment(locator.start_ms))
         if isinstance(locator, Page):
             name = self.words.from_notes if quote.role is Role.NOTES else self.words.from_slide
             return name.format(page=locator.number)
@@ -137,12 +132,16 @@ class _Renderer:
         target = markdown.href(locator.href(source))
         link = f" · [{self.words.open}]({target})" if target else ""
         version = f", {markdown.escape(source.version)}" if source.version else ""
-        heard = f" · {self.words.heard.format(text=markdown.escape(_running(quote.heard)))}" if quote.heard else ""
+        heard = (
+            f" · {self.words.heard.format(text=markdown.escape(quote_blocks.running(quote.heard)))}"
+            if quote.heard
+            else ""
+        )
         return f"[^{quote.evidence.id}]: {markdown.escape(source.title)}{version}, {place} (`{locator}`){link}{heard}"
 
     def _place(self, locator: Locator) -> str:
         if isinstance(locator, Time):
-            return f"{clock(locator.start_ms).partition('.')[0]}–{clock(locator.end_ms).partition('.')[0]}"
+            return f"{moment(locator.start_ms)}–{moment(locator.end_ms)}"
         if isinstance(locator, Page):
             return self.words.page.format(page=locator.number)
         return self.words.lines.format(start=locator.line_start, end=locator.line_end)
@@ -169,15 +168,6 @@ class _Renderer:
     @staticmethod
     def _admonition(kind: str, title: str, lines: list[str]) -> str:
         return "\n".join([f'!!! {kind} "{title}"', "", *(f"    {line}" for line in lines)])
-
-
-def _running(text: str) -> str:
-    """Captions as running text. Unpunctuated Chinese ones keep a blank between them: it shows where each ends."""
-    return _AFTER_STOP.sub(r"\1", " ".join(text.split()))
-
-
-_UNQUOTED = re.compile(r"^(?:[ \t]*>[ \t]?)+", re.MULTILINE)
-_AFTER_STOP = re.compile(r"([，。！？；：、]) ")
 
 
 def file_name(source: Source, sources: tuple[Source, ...], page: int) -> str:

@@ -9,10 +9,11 @@ from itertools import groupby
 from generate.ledger import Ledger
 from generate.question import content_terms
 from generate.quotes import Quote
+from generate.transcript import moment
 from generate.wording import Wording, wording
 from kb.glossary import load_glossary
-from kb.text import HAN
-from kb.types import Flag, Kind, Lang, Mark, Outline, Role, Section, Time, clock
+from kb.text import HAN, folded
+from kb.types import Flag, Kind, Lang, Mark, Outline, Role, Section, Time
 
 MOST_SECTIONS = 12
 _STRETCH_MS = 180_000  # of a section of speech without slides
@@ -25,14 +26,17 @@ _THIN = 120  # columns; a section with less evidence has a gap; a hanzi takes tw
 def plan(ledger: Ledger, lang: Lang) -> Outline:
     """Sections in the order of the talk, then the notes that belong to no slide."""
     words = wording(lang)
-    slots = [*_merged(_by_slide(ledger, words)), *_by_time(ledger, words), *_by_heading(ledger, words)]
+    slots = [*_merged(_by_slide(ledger, words, lang)), *_by_time(ledger, words), *_by_heading(ledger, words)]
+    talk_title = _talk_title(ledger, lang)
     kinds = {source.kind for source in ledger.sources}
     return Outline(
-        title=ledger.talk.title,
+        title=talk_title,
         kicker=words.kicker,
-        abstract=words.abstract.format(title=ledger.talk.title, count=len(ledger.quotes), kinds=_kinds(kinds, lang)),
+        abstract=words.abstract.format(title=talk_title, kinds=_kinds(kinds, lang)),
         sections=tuple(
-            _section(ledger, title, facts, slides, words) for title, facts, slides in slots if facts or slides
+            _section(ledger, words.opening if title == talk_title else title, facts, slides, words)
+            for title, facts, slides in slots
+            if facts or slides
         ),
     )
 
@@ -69,13 +73,21 @@ def _gaps(ledger: Ledger, facts: Sequence[str], slides: Sequence[int], words: Wo
 # --- by slide ---------------------------------------------------------------------------------------------------
 
 
-def _by_slide(ledger: Ledger, words: Wording) -> Iterator[Slot]:
+def _talk_title(ledger: Ledger, lang: Lang) -> str:
+    """As its own cover puts it in `lang`, else as it is."""
+    title = ledger.talk.title
+    covers = (slide for slide in ledger.slides if folded(slide.title) == folded(title))
+    return next((slide.title_in(lang) for slide in covers), title)
+
+
+def _by_slide(ledger: Ledger, words: Wording, lang: Lang) -> Iterator[Slot]:
     """Slides that follow each other under one title make one section."""
     numbered = list(enumerate(ledger.slides))
     facts = _facts_by_slide(ledger)
     for title, group in groupby(numbered, key=lambda pair: _PART.sub("", pair[1].title)):
         slides = [number for number, _ in group]
-        shown = title or words.page.format(page=ledger.slides[slides[0]].number)
+        first = ledger.slides[slides[0]]
+        shown = _PART.sub("", first.title_in(lang)) if title else words.page.format(page=first.number)
         yield shown, [fact for slide in slides for fact in facts.get(slide, [])], slides
 
 
@@ -126,7 +138,7 @@ def _by_time(ledger: Ledger, words: Wording) -> Iterator[Slot]:
 def _stretch(ledger: Ledger, facts: list[str], words: Wording) -> Slot:
     text = "\n".join(ledger.quote_of(fact).evidence.quote for fact in facts)
     names = [(term.names(ledger.talk.lang) or term.names("und"))[0] for term in load_glossary().find(text)[:3]]
-    start = clock(_start(ledger, facts[0])).partition(".")[0]
+    start = moment(_start(ledger, facts[0]))
     title = words.stretch.format(start=start, words=", ".join(names)) if names else start
     return title, facts, []
 
@@ -161,4 +173,6 @@ def _kinds(kinds: set[Kind], lang: Lang) -> str:
         Kind.NOTE: ("笔记", "notes"),
     }
     chosen = [names[kind][0 if lang == "zh" else 1] for kind in Kind if kind in kinds]
-    return "、".join(chosen) if lang == "zh" else ", ".join(chosen)
+    if lang == "zh":
+        return "、".join(chosen)
+    return " and ".join(filter(None, [", ".join(chosen[:-1]), *chosen[-1:]]))

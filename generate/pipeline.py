@@ -24,7 +24,7 @@ from kb.types import Article, Document, Finding, Frozen, Lang, Outline, Severity
 
 Made = TypeVar("Made", bound=BaseModel)
 
-_VERSION = "pipeline/3"
+_VERSION = "pipeline/4"
 STAGES = ("ledger", "outline", "draft", "check", "export")
 
 
@@ -69,7 +69,7 @@ def write(
         write_whole(folder / f"transcript.{lang}.md", transcripts.render(transcript, lang))
     facts = stages.run("ledger", content, ledger.Ledger, lambda: ledger.build(talk, documents, transcript))
     plan = stages.run("outline", [_json(facts)], Outline, lambda: outline.plan(facts, lang))
-    sections = stages.run("draft", [_json(facts), _json(plan)], draft.Draft, lambda: draft.write(facts, plan))
+    sections = stages.run("draft", [_json(facts), _json(plan)], draft.Draft, lambda: draft.write(facts, plan, lang))
     names = _figures(sections, facts, images)
     inputs = [_json(facts), _json(sections), *sorted(str(key) for key in names)]
     report = stages.run("check", inputs, check.Report, lambda: check.check(sections, facts, documents, images))

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ingest.alignment.decks import distinct, pages, title_of
-from kb.text import HAN, stable_id
-from kb.types import Document, Evidence, Flag, Frozen, Mark, Page, Role, Segment, Time, merge_locators
+from kb.text import HAN, detect_lang, stable_id
+from kb.types import Document, Evidence, Flag, Frozen, Lang, Mark, Page, Role, Segment, Time, merge_locators
 
 _COLUMNS = 260  # of a quote of speech; a hanzi takes two
+_LONGEST_TITLE = 100  # characters
 _PAUSE_MS = 2500  # a longer pause ends a quote
 _SKIPPED = re.compile(
     r"(?:\d+[.、\s]*)?(?:目录|大纲|议程|提纲|内容提要|谢谢.*|感谢.*|致谢|问答|答疑|参考文献|q\s*&\s*a|questions?\??"
@@ -37,6 +38,11 @@ class Slide(Frozen):
     title: str
     unread: bool  # it has no text, or a graphic that could not be read
     twins: tuple[str, ...] = ()  # other files of the same deck, by source id, which may have its page images
+    second_title: str = ""  # the title in the other language, of a deck that gives both
+
+    def title_in(self, lang: Lang) -> str:
+        """The title in `lang` where it has one."""
+        return self.second_title if self.second_title and detect_lang(self.second_title) == lang else self.title
 
 
 def quote_of(segment: Segment, slide: int | None) -> Quote:
@@ -70,10 +76,27 @@ def slides_of(decks: Sequence[Document]) -> tuple[list[Slide], list[Quote]]:
                 continue
             others = tuple(twin.source.id for twin in twins)
             unread = any(s.flags & {Flag.NO_TEXT, Flag.UNREAD_GRAPHIC} for s in segments)
-            slides.append(Slide(source_id=deck.source.id, number=number, title=title, unread=unread, twins=others))
             body = [s for s in segments if is_written(s) and not _is_ornament(s)]
+            slides.append(
+                Slide(
+                    source_id=deck.source.id,
+                    number=number,
+                    title=title,
+                    unread=unread,
+                    twins=others,
+                    second_title=_second_title(title, body),
+                )
+            )
             quotes += [_joined(run, len(slides) - 1) for run in _blocks(body)]
-    return slides, quotes
+    has_both = 2 * sum(bool(slide.second_title) for slide in slides) > len(slides)
+    return slides if has_both else [slide.model_copy(update={"second_title": ""}) for slide in slides], quotes
+
+
+def _second_title(title: str, body: Sequence[Segment]) -> str:
+    """The first line below the title, if it may be the title in the other language."""
+    line = body[0].text.partition("\n")[0].strip() if body and body[0].role is Role.BODY else ""
+    other = {"zh": "en", "en": "zh"}.get(detect_lang(title))
+    return line if other and detect_lang(line) == other and len(line) <= _LONGEST_TITLE else ""
 
 
 def says_nothing_by_title(title: str) -> bool:

@@ -14,6 +14,7 @@ class Wording:
     notice_title: str
     notice: str
     question: str
+    opening: str
     stretch: str
     notes: str
     from_slide: str
@@ -42,11 +43,12 @@ class Wording:
 
 _ZH = Wording(
     kicker="证据草稿",
-    abstract="《{title}》的证据草稿：{count} 条逐字引文，出自{kinds}，供作者据此写成文章。",
+    abstract="《{title}》的证据草稿：逐字引文，出自{kinds}，供作者据此写成文章。",
     notice_title="这是证据草稿，还不是文章",
     notice="下面的引文由程序从演讲材料中逐字摘出，没有改写，也没有判断对错。请核对、取舍、成文，补上标为“待补”的内容，"
     "再把文首的 `curated` 改为 `true`。",
     question="关于“{title}”，材料说了什么？",
+    opening="开场",
     stretch="{start} 起：{words}",
     notes="笔记：{title}",
     from_slide="幻灯片第 {page} 页",
@@ -74,12 +76,13 @@ _ZH = Wording(
 )
 _EN = Wording(
     kicker="Evidence draft",
-    abstract="Evidence draft of “{title}”: {count} verbatim quotes from {kinds}, for a writer to work from.",
+    abstract="Evidence draft of “{title}”: verbatim quotes from {kinds}, for a writer to work from.",
     notice_title="This is an evidence draft, not an article yet",
     notice="The quotes below were taken word for word from the talk's material by a program; nothing was rewritten, "
     "and nothing was judged. Check them, choose, write, fill what is marked as a gap, and then set `curated` to `true` "
     "at the top of this file.",
     question="What does the material say about “{title}”?",
+    opening="Opening",
     stretch="From {start}: {words}",
     notes="Notes: {title}",
     from_slide="Slide {page}",

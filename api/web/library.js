@@ -97,8 +97,8 @@ export function pageImage(path, alt) {
 
 const moment = (ms) => {
   const seconds = Math.floor(ms / 1000);
-  const [h, m, s] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
-  return (h ? `${h}:${String(m).padStart(2, "0")}` : `${m}`) + `:${String(s).padStart(2, "0")}`;
+  const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  return [...(hours ? [hours] : []), ...[minutes, rest].map((n) => String(n).padStart(2, "0"))].join(":");
 };
 
 export function place(locator, lang = language(), title = "") {

@@ -156,7 +156,7 @@ def test_on_the_command_line(
     kb("add", str(talks[0]))
     listed = kb("show", "--corrections", "one.wav").splitlines()
     assert listed[0].split("\t") == ["id", "heard", "corrected", "rule", "state", "where"]
-    assert listed[1].split("\t")[1:] == ["KV cash", "KV cache", "glossary", "open", "0:00–0:00"]
+    assert listed[1].split("\t")[1:] == ["KV cash", "KV cache", "glossary", "open", "00:00–00:00"]
     assert "heard: The KV cash is paged." in kb("search", "KV cache paged")
     assert "heard: The KV cash is paged." in kb("ask", "What is paged?")
     kb("corrections", "reject", listed[1].split("\t")[0], "--source", "one.wav")

@@ -83,6 +83,7 @@ def test_places_in_both_languages() -> None:
     assert place(Mark(heading_path=("A",), line_start=2, line_end=2), title="A") == "line 2"
     assert place(Mark(line_start=2, line_end=5)) == "lines 2–5"
     assert place(Time(start_ms=3_723_000, end_ms=3_724_000), "zh") == "1:02:03–1:02:04"
+    assert place(Time(start_ms=0, end_ms=61_000)) == "00:00–01:01"
 
 
 def test_versions_are_listed_as_the_language_does() -> None:

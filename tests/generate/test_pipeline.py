@@ -48,7 +48,7 @@ def test_sections_are_the_slides_that_say_something_each_with_its_speech(home: P
     _, text = write(home, images)
     assert re.findall(r"^## (.*)$", text, re.M) == ["分页管理", "前缀复用", "量化", "笔记：补充", "术语", "提醒"]
     paged = text.split("## 分页管理")[1].split("## 前缀复用")[0]
-    assert "口述 00:00:04" in paged
+    assert "口述 00:04" in paged
     assert "讲者备注，第 3 页" in paged
     assert "block_size = 16  # <tokens>" in paged
     assert "前缀复用，相同的前缀" not in paged
@@ -186,7 +186,7 @@ def test_no_temporary_file_stays(home: Path, images: Pictures) -> None:
 
 def test_speech_without_slides_is_cut_into_stretches(home: Path, images: Pictures) -> None:
     article, text = write(home, images, docs=(CAPTIONS,))
-    assert "## 00:00:04 起：" in text
+    assert "## 00:04 起：" in text
     assert article.evidence == 3
 
 
