@@ -122,13 +122,16 @@ def follow(
 ) -> None:
     """Sync at every moment of `watch`, until Ctrl-C. What is wrong with the library now may be right at the next."""
     news = News(show)
-    trouble = ""
+    trouble, is_first = "", True
     for _ in watch.moments():
         try:
             for change in sync():
                 if change.outcome is not Outcome.SKIPPED or watch.matters(Path(change.path)):
                     news.tell(change)
             trouble = ""
+            if is_first:
+                note("What was there has been looked at; changes follow.")
+                is_first = False
         except KBError as error:
             if watch.stands() and str(error) != trouble:
                 note(f"{error} (trying again)")
@@ -152,7 +155,7 @@ def run(context: typer.Context, folder: Path, *, json: bool) -> None:
             yield from library.sync(folder, report)
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    note(f"Watching {folder}; Ctrl-C ends it.")
+    note(f"Watching {folder}; Ctrl-C ends it. What is there comes first, once the models are loaded.")
     try:
         follow(watch, sync, _show_json if json else progress.show_change, note)
     except KeyboardInterrupt:

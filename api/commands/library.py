@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api import chaptering, results, transcription
 from api.options import Folder, Json, Name, Paths
-from api.session import library_of, run_batch, tell
+from api.session import library_of, run_batch, settings_of, tell
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from api.base import KnowledgeBase
     from kb.types import Document, Transcript
 
@@ -23,7 +27,11 @@ def add(
     paths: Paths,
     json: Json = False,
 ) -> None:
-    """Read files, and everything below folders, into the library. What has not changed is skipped."""
+    """Read files, and everything below folders, into the library. What has not changed is skipped.
+
+    A library is made where there is none, unless none of the files is there.
+    """
+    _check_some_stand(context, paths)
     run_batch(context, "Adding", lambda library, report: library.add(paths, report), json=json, new=True)
 
 
@@ -43,7 +51,30 @@ def sync(
 
         watching.run(context, folder, json=json)
         return
+    _check_folder(folder)
     run_batch(context, "Syncing", lambda library, report: library.sync(folder, report), json=json, new=True)
+
+
+def _check_some_stand(context: typer.Context, paths: Sequence[Path]) -> None:
+    """
+    Raises:
+        NotFound: if a library would be made for nothing.
+    """
+    from kb.errors import NotFound
+
+    if not any(map(os.path.lexists, paths)) and not (settings_of(context).home / "catalog.db").exists():
+        raise NotFound("there is no such file", where=str(paths[0]), remedy="Check the path; no library was made")
+
+
+def _check_folder(folder: Path) -> None:
+    """
+    Raises:
+        NotFound: before a library is made for it.
+    """
+    from kb.errors import NotFound
+
+    if not folder.is_dir():
+        raise NotFound("there is no such folder", where=str(folder), remedy="Check the path; nothing was changed")
 
 
 @commands.command(epilog="Example: `kb rebuild`, after another embedder was chosen with KB_EMBED_MODEL")

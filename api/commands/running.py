@@ -25,7 +25,10 @@ def serve(
         typer.Option(min=0, max=65535, metavar="PORT", help="Port; 0 picks a free one.", show_default="8765"),
     ] = None,
 ) -> None:
-    """Serve the library over HTTP, with a page to search and ask. While it runs, `kb` goes through it."""
+    """Serve the library over HTTP, with a page to search and ask. While it runs, `kb` goes through it.
+
+    An empty library is made where there is none, so that others can add to it.
+    """
     from api.serve import run
 
     settings = settings_of(context)

@@ -16,7 +16,7 @@ import typer
 
 from api import cli, options
 from api import service as services
-from api.problems import EXIT_CODES
+from api.problems import EXIT_CODES, NOT_FOUND
 from kb.settings import Settings
 from kb.types import Answer, Kind
 from tests.api.conftest import open_fake, write_notes
@@ -93,6 +93,14 @@ def test_a_missing_path_is_a_failed_file(kb: Kb, notes: Path) -> None:
     assert told.code == 1
     assert "nowhere.md" in told.out
     assert "3 added" in told.err
+
+
+@pytest.mark.parametrize("command", [("add", "nowhere.md"), ("sync", "nowhere"), ("sync", "nowhere", "--watch")])
+def test_no_library_is_made_for_what_is_not_there(kb: Kb, tmp_path: Path, command: tuple[str, ...]) -> None:
+    told = kb(*command)
+    assert told.code == NOT_FOUND
+    assert "nowhere" in told.err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_add_as_json(kb: Kb, notes: Path) -> None:
@@ -430,7 +438,7 @@ def test_a_panic_of_the_engine_is_a_fault_without_traceback(kb: Kb, monkeypatch:
         raise PanicException("assertion failed")
 
     monkeypatch.setattr(services, "open_service", panic)
-    told = kb("add", "x.md")
+    told = kb("add", ".")
     assert told.code == 70
     assert "PanicException: assertion failed" in told.err
     assert "Traceback" not in told.err

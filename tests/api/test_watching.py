@@ -82,7 +82,11 @@ def test_each_change_is_a_line_and_ctrl_c_ends_well(watcher: Watcher, tmp_path: 
     assert watcher.told(1) == {"late.md": "added"}
     code, out, err = watcher.end(signal.SIGINT)
     assert (code, out) == (0, "")
-    assert err.splitlines() == [f"Watching {notes}; Ctrl-C ends it.", "Stopped watching."]
+    assert err.splitlines() == [
+        f"Watching {notes}; Ctrl-C ends it. What is there comes first, once the models are loaded.",
+        "What was there has been looked at; changes follow.",
+        "Stopped watching.",
+    ]
 
 
 @pytest.mark.server
