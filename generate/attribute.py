@@ -14,8 +14,8 @@ from decimal import Decimal
 from functools import lru_cache
 
 from generate.borne import unborne_by
-from generate.passages import Passage, passages
-from generate.relation import anchors, keys, words
+from generate.passages import Passage
+from generate.relation import anchors, figures, words
 from generate.reply import Supporting
 from kb.text import detect_lang, find_quote, sentences
 from kb.types import Lang
@@ -45,73 +45,96 @@ def carrying(claim: str, evidence: Sequence[Passage]) -> list[Passage]:
 
     A model that says it in words of its own has to quote: what code finds must be plain.
     """
-    found = [_Piece.of(piece) for piece in passages([passage.hit for passage in evidence])]
-    wanted = _Wanted.of(claim, found)
+    wanted = _Wanted.of(claim)
     if len(wanted.words | wanted.anchors) < _FEW:
         return []
+    found = [_Piece.of(piece, wanted) for passage in evidence for piece in passage.parts]
+    weights = _weights(wanted, found)
     chosen: list[_Piece] = []
     covered: frozenset[object] = frozenset()
     while len(chosen) < min(_MOST, len(found)):
-        best = max(found, key=lambda piece: wanted.weight(piece.own - covered) + _ABOVE * wanted.weight(piece.above))
-        gain = wanted.weight(best.own - covered)
+        best = max(found, key=lambda piece: _sum(weights, piece.own - covered) + _ABOVE * _sum(weights, piece.above))
+        gain = _sum(weights, best.own - covered)
         is_enough = _says(chosen, wanted) and not any(unborne_by([piece.passage for piece in chosen], claim))
-        if not gain or (is_enough and gain < _GAIN * sum(wanted.weights.values())):
+        if not gain or (is_enough and gain < _GAIN * sum(weights.values())):
             break
         chosen.append(best)
         covered |= best.own
     return _joined([piece.passage for piece in chosen]) if _says(chosen, wanted) else []
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """What a claim is looked for by: its words, or in the other language, what stays the same there."""
+
+    lang: Lang
+    words: frozenset[str]
+    anchors: frozenset[object]
+
+    @classmethod
+    def of(cls, claim: str) -> _Wanted:
+        return cls(detect_lang(claim), words(claim), anchors(claim))
+
+    @property
+    def has_figures(self) -> bool:
+        return any(isinstance(key, Decimal) for key in self.anchors)
+
+
 @dataclass(frozen=True, eq=False)
 class _Piece:
+    """What of a claim a sentence has itself, and what stands above it."""
+
     passage: Passage
     own: frozenset[object]
     above: frozenset[object]
+    is_foreign: bool
 
     @classmethod
-    def of(cls, passage: Passage) -> _Piece:
+    def of(cls, passage: Passage, wanted: _Wanted) -> _Piece:
+        is_foreign = detect_lang(passage.quote) != wanted.lang
         above = f"{passage.hit.source.title}\n{passage.around}"
-        return cls(passage, keys(passage.quote), keys(above) - keys(passage.quote))
+        own, over = (_shared(text, wanted, is_foreign=is_foreign) for text in (passage.quote, above))
+        return cls(passage, own, over - own, is_foreign)
 
     @property
     def near(self) -> frozenset[object]:
         return self.own | self.above
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """What a claim is looked for by, and what each of it tells: what few pieces have tells more."""
+def _shared(text: str, wanted: _Wanted, *, is_foreign: bool) -> frozenset[object]:
+    held: frozenset[object] = words(text)
+    if is_foreign:
+        held |= anchors(text)
+    elif wanted.has_figures:
+        held |= figures(text)
+    return held & (wanted.words | wanted.anchors)
 
-    lang: Lang
-    words: frozenset[str]
-    anchors: frozenset[object]
-    weights: Mapping[object, float]
 
-    @classmethod
-    def of(cls, claim: str, found: Sequence[_Piece]) -> _Wanted:
-        own, kept = words(claim), anchors(claim)
-        seen = Counter(key for piece in found for key in piece.own & (own | kept))
-        weights = {
-            key: (_ANCHOR if key in kept else 1) * math.log(1 + len(found) / (1 + seen[key])) for key in own | kept
-        }
-        return cls(detect_lang(claim), own, kept, weights)
+def _weights(wanted: _Wanted, found: Sequence[_Piece]) -> Mapping[object, float]:
+    """What each word counts: what few pieces have tells more."""
+    seen = Counter(key for piece in found for key in piece.own)
+    return {
+        key: (_ANCHOR if key in wanted.anchors else 1) * math.log(1 + len(found) / (1 + seen[key]))
+        for key in wanted.words | wanted.anchors
+    }
 
-    def weight(self, held: frozenset[object]) -> float:
-        return sum(self.weights[key] for key in self.weights.keys() & held)
+
+def _sum(weights: Mapping[object, float], held: frozenset[object]) -> float:
+    return sum(weights[key] for key in held)
 
 
 def _says(chosen: Sequence[_Piece], wanted: _Wanted) -> bool:
     if not chosen:
         return False
-    is_foreign = not any(detect_lang(piece.passage.quote) == wanted.lang for piece in chosen)
+    is_foreign = all(piece.is_foreign for piece in chosen)
     asked, least = (wanted.anchors, _HALF) if is_foreign else (wanted.words, _NEARLY_ALL)
     own: frozenset[object] = frozenset().union(*(piece.own for piece in chosen))
     near = own.union(*(piece.above for piece in chosen))
     if len(asked & near) < max(1.0, least * len(asked)) or 2 * len(asked & own) < least * len(asked):
         return False
-    figures = [key for key in wanted.anchors if isinstance(key, Decimal)]
+    told = [key for key in wanted.anchors if isinstance(key, Decimal)]
     bearers = [piece.near for piece in chosen if len(asked & piece.near) >= _HALF * len(asked)]
-    return all(any(figure in near for near in bearers) for figure in figures if figure in near)
+    return all(any(figure in held for held in bearers) for figure in told if figure in near)
 
 
 def _joined(chosen: Sequence[Passage]) -> list[Passage]:

@@ -37,14 +37,16 @@ def unborne_by(carried: Sequence[Passage], text: str) -> Iterator[tuple[str, str
 def unborne(text: str, evidence: str, around: str) -> Iterator[tuple[str, str]]:
     """Versions and numbers with their units that `evidence` does not hold, identifiers that `around` does not: the rule
     that `text` breaks, and a hint for whoever writes it anew."""
-    held, known = folded(evidence), folded(around).casefold()
-    for version in _VERSION.findall(text):
+    versions, names = _VERSION.findall(text), list(identifiers(text))
+    held = folded(evidence) if versions else ""
+    known = folded(around).casefold() if names else ""
+    for version in versions:
         if not re.search(rf"(?<![\d.]){re.escape(version.lstrip('v'))}(?!\d)", held):
             yield "unsupported-version", f"{version} does not stand in the cited evidence."
     for quantity in (*quantities(text), *spelled_out(text)):
         if not supported(quantity, evidence):
             yield "unsupported-number", f"{quantity.written} does not stand in the cited evidence."
-    for name in identifiers(text):
+    for name in names:
         if not _stands(name, text, known):
             yield "unsupported-identifier", f"{name} does not stand in the cited evidence."
 

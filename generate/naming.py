@@ -13,15 +13,25 @@ from index.sparse import terms
 from kb.glossary import Term, load_glossary
 from kb.types import Hit
 
+_ALIKE = 0.8  # difflib's ratio of two words of which one may be a slip of the other
+
 
 def aliases(question: Question, hits: Sequence[Hit]) -> Mapping[str, frozenset[str]]:
-    """For each concept's name, the stems that stand for it: its own, and where no hit has that, near spellings."""
+    """For each concept's name, the stems that stand for it: its own, and where no hit has that, near spellings.
+
+    For a term, those of its names that are one word, which may be a word of a longer term, too: `optimization` in
+    `optimization level`.
+    """
     vocabulary = frozenset().union(*(stems(hit.chunk.full_text) for hit in hits)) if hits else frozenset()
     words = {}
     for concept in question.concepts:
+        if concept.term is not None:
+            spelled = (stems(name) for name in concept.term.names("und"))
+            words[concept.name] = frozenset().union(*(one for one in spelled if len(one) == 1))
+            continue
         stem = _stem(concept.name)
         words[concept.name] = frozenset({stem})
-        if concept.term is None and stem not in vocabulary and len(stem) >= 4 and stem.isalpha() and stem.isascii():
+        if stem not in vocabulary and len(stem) >= 4 and stem.isalpha() and stem.isascii():
             words[concept.name] |= _near(stem, vocabulary) | _near(concept.name, vocabulary)
     return words
 
@@ -29,8 +39,18 @@ def aliases(question: Question, hits: Sequence[Hit]) -> Mapping[str, frozenset[s
 def _near(stem: str, vocabulary: frozenset[str]) -> frozenset[str]:
     """Words of `vocabulary` that `stem` may be a slip of: alike, or with letters swapped."""
     swapped = {word for word in vocabulary if word[:1] == stem[0] and sorted(word) == sorted(stem)}
-    alike = difflib.get_close_matches(stem, vocabulary, n=2, cutoff=0.8) if len(stem) >= 5 else []
+    alike = difflib.get_close_matches(stem, _similar(stem, vocabulary), n=2, cutoff=_ALIKE) if len(stem) >= 5 else []
     return frozenset(swapped.union(alike))
+
+
+def _similar(stem: str, vocabulary: frozenset[str]) -> list[str]:
+    """Those words that can be alike at all, which is told fast: about as long, and with two letters in a row shared."""
+    pairs = [stem[at : at + 2] for at in range(len(stem) - 1)]
+    return [
+        word
+        for word in vocabulary
+        if 2 * min(len(stem), len(word)) / (len(stem) + len(word)) >= _ALIKE and any(pair in word for pair in pairs)
+    ]
 
 
 def named(question: Question, words: Mapping[str, frozenset[str]], *texts: str) -> frozenset[int]:
@@ -41,13 +61,8 @@ def named(question: Question, words: Mapping[str, frozenset[str]], *texts: str) 
     return frozenset(
         number
         for number, concept in enumerate(question.concepts)
-        if (_is_named(concept.term, known, said) if concept.term else words[concept.name] & said)
+        if not said.isdisjoint(words[concept.name]) or (concept.term and concept.term in known)
     )
-
-
-def _is_named(term: Term, known: frozenset[Term], said: frozenset[str]) -> bool:
-    """Whether a text has the term, be it as a word of a longer term: `optimization` in `optimization level`."""
-    return term in known or any(len(words := stems(name)) == 1 and words <= said for name in term.names("und"))
 
 
 def rarity_weights(question: Question, named: Sequence[frozenset[int]]) -> tuple[float, ...]:

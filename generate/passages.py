@@ -59,6 +59,11 @@ class Passage:
         """Opaque, and the same wherever this passage is cited."""
         return mint(self.hit.chunk.id, str(self.start), str(self.end))
 
+    @cached_property
+    def parts(self) -> tuple[Passage, ...]:
+        """The passages of its whole chunk."""
+        return tuple(passages([self.hit]))
+
     def evidence(self) -> Evidence:
         chunk = self.hit.chunk
         return Evidence(

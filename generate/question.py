@@ -103,7 +103,8 @@ class Question:
     parts: tuple[Question, ...] = ()  # where it asks several things at once: each of them
 
 
-def _stop_words() -> frozenset[str]:
+def stop_words() -> frozenset[str]:
+    """Words that say nothing about a subject."""
     return _word_list("stopwords.txt")
 
 
@@ -164,11 +165,11 @@ def _concepts(text: str, glossary: Glossary) -> Iterator[Concept]:
     for term in glossary.find(text):
         tokens = {token for name in term.names("und") for token in terms(name)}
         covered |= tokens
-        is_kind = not _stop_words().isdisjoint(name.casefold() for name in term.names("und"))  # `the default of …`
+        is_kind = not stop_words().isdisjoint(name.casefold() for name in term.names("und"))  # `the default of …`
         weight = 0.4 if is_kind else 1.2
         yield Concept(term.names("und")[0], _spelling(term, text), weight, term, named=bool(tokens & proper))
     classes = _word_classes(text)
-    covered |= _stop_words().union(_VERSION.findall(text))  # a version says which source, not what it speaks of
+    covered |= stop_words().union(_VERSION.findall(text))  # a version says which source, not what it speaks of
     tokens = {token for token in terms(text) if token not in covered}
     for token in (token for token in dict.fromkeys(terms(text)) if token in tokens):
         if HAN.search(token):
@@ -243,4 +244,4 @@ def _word_classes(text: str) -> Mapping[str, str]:
 
 def content_terms(text: str) -> frozenset[str]:
     """Terms of `text` that say something about its subject."""
-    return frozenset(terms(text)) - _stop_words()
+    return frozenset(terms(text)) - stop_words()

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from decimal import Decimal
+from functools import cache, lru_cache
 
 from generate.naming import stems
 from generate.passages import Passage
 from generate.quantity import quantities
-from generate.question import content_terms
+from generate.question import content_terms, stop_words
 from kb.glossary import load_glossary
 from kb.text import detect_lang
 from kb.types import Lang
 
 _CODE = re.compile(r"`[^`]*`|--?[A-Za-z][\w-]*|\b\w*[_./]\w[\w./]*|\b\w*(?:[A-Z]\w*[A-Z]|\d)\w*\b|“[^”]*”")
 _LEAST = 0.15  # share of a claim's words that its quote has, too, with the headings above it
+_DIGIT = re.compile(r"\d")
 _LATIN = re.compile(r"[a-z][a-z0-9_+-]+")
 
 
@@ -34,13 +36,23 @@ def anchors(text: str) -> frozenset[object]:
     latin = {word for word in content_terms(text) if _LATIN.fullmatch(word)} if detect_lang(text) == "zh" else set()
     names = {name.casefold() for found in _CODE.findall(text) for name in re.findall(r"\w+", found)}
     spelled = frozenset[str]().union(*map(stems, latin | names))
-    return frozenset({*spelled, *(held.value for held in quantities(text)), *load_glossary().find(text)})
+    return frozenset({*spelled, *figures(text), *load_glossary().find(text)})
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of `text` that say something, English ones without their endings."""
+    return stems(text) - _stop_stems()
+
+
+@cache
+def _stop_stems() -> frozenset[str]:
+    return frozenset[str]().union(*map(stems, stop_words()))
 
 
 @lru_cache(maxsize=8192)
-def words(text: str) -> frozenset[str]:
-    """The words of `text` that say something, English ones without their endings."""
-    return frozenset[str]().union(*map(stems, content_terms(text)))
+def figures(text: str) -> frozenset[Decimal]:
+    """The values of the numbers in `text`."""
+    return frozenset(held.value for held in quantities(text)) if _DIGIT.search(text) else frozenset()
 
 
 @lru_cache(maxsize=8192)

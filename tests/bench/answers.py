@@ -59,7 +59,7 @@ def own_time(found: Found, questions: Sequence[str], *, written: bool) -> Own:
     """Of questions that are asked once, in a process that has answered a few others."""
     samples = []
     for question in questions:
-        model = ScriptedModel(_copied, _copied, pieces=4) if written else None
+        model = ScriptedModel(*[_copied] * 4, pieces=4) if written else None
         answerer = Answerer(lambda query: found.get((query.text, query.limit), ()), llm=model, glosses=False)
         started = time.thread_time()
         answerer.ask(question)
@@ -71,6 +71,6 @@ def own_time(found: Found, questions: Sequence[str], *, written: bool) -> Own:
 def _copied(message: Message) -> str:
     """A reply that copies a line of each of the best four passages."""
     blocks = re.findall(r"\[(e\w{7})\] [^\n]*\n(.*?)(?=\n\n\[e\w{7}\] |\n</evidence)", message.user, re.S)
-    lines = [(key, line[:120]) for key, body in blocks[:4] for line in body.split("\n") if len(line) > 20]
-    claims = [{"text": line, "support": [{"id": key, "quote": line}]} for key, line in dict(lines).items()]
+    lines = [(key, line) for key, body in blocks[:4] for line in body.split("\n") if 20 < len(line) < 200]
+    claims = [{"text": line, "support": [key]} for key, line in dict(lines).items()]
     return json.dumps({"claims": claims}, ensure_ascii=False)
