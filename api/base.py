@@ -6,44 +6,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from kb import types
 from kb.errors import BadRequest
 from kb.text import canonical
-from kb.types import (
-    MOST_CHAPTERS,
-    Answer,
-    AnswerEvent,
-    Article,
-    Change,
-    Document,
-    DoneEvent,
-    Exchange,
-    Feedback,
-    Filters,
-    Gap,
-    GapGroup,
-    Hit,
-    Lang,
-    Progress,
-    Query,
-    SourceEntry,
-    Talk,
-    Transcript,
-    Wording,
-)
 
-OnProgress = Callable[[Progress], None]
-EVERYTHING = Filters()
+OnProgress = Callable[[types.Progress], None]
+EVERYTHING = types.Filters()
 MAX_QUESTION = 2000  # characters
 MIN_MINUTES, MAX_MINUTES = 0.5, 120.0  # of a chapter
 
 
-class MarkedHit(Hit):
+class MarkedHit(types.Hit):
     """A hit whose words that match the query stand at `marks`: spans of `quote`, in code points."""
 
     marks: tuple[tuple[int, int], ...] = ()
 
 
-def unwatched(progress: Progress) -> None:
+def unwatched(progress: types.Progress) -> None:
     """Progress that nobody watches."""
 
 
@@ -66,11 +45,12 @@ def checked_text(text: str, what: str) -> str:
     return canonical(text)
 
 
-def checked_history(history: Sequence[Exchange]) -> tuple[Exchange, ...]:
+def checked_history(history: Sequence[types.Exchange]) -> tuple[types.Exchange, ...]:
     """The turns of a conversation, each as `checked_text`."""
     what = "the conversation"
     return tuple(
-        Exchange(question=checked_text(one.question, what), answer=checked_text(one.answer, what)) for one in history
+        types.Exchange(question=checked_text(one.question, what), answer=checked_text(one.answer, what))
+        for one in history
     )
 
 
@@ -90,10 +70,10 @@ def checked_question(text: str) -> str:
     return text
 
 
-def answer_of(events: Iterable[AnswerEvent]) -> Answer:
+def answer_of(events: Iterable[types.AnswerEvent]) -> types.Answer:
     """The answer that its events end in."""
     *_, last = events
-    assert isinstance(last, DoneEvent)
+    assert isinstance(last, types.DoneEvent)
     return last.answer
 
 
@@ -103,7 +83,7 @@ class KnowledgeBase(Protocol):
     A source is named by its id, an unambiguous beginning of the id, its path, its file name or its title.
     """
 
-    def add(self, paths: Sequence[Path], on_progress: OnProgress = unwatched) -> Iterator[Change]:
+    def add(self, paths: Sequence[Path], on_progress: OnProgress = unwatched) -> Iterator[types.Change]:
         """Read files and everything below folders, one change per file as it is done; a bad file stops nothing.
 
         A path that does not exist is such a file.
@@ -114,19 +94,19 @@ class KnowledgeBase(Protocol):
         """
         ...
 
-    def sync(self, folder: Path, on_progress: OnProgress = unwatched) -> Iterator[Change]:
+    def sync(self, folder: Path, on_progress: OnProgress = unwatched) -> Iterator[types.Change]:
         """As `add`, and sources below `folder` whose file is gone are removed."""
         ...
 
-    def rebuild(self, on_progress: OnProgress = unwatched) -> Iterator[Change]:
+    def rebuild(self, on_progress: OnProgress = unwatched) -> Iterator[types.Change]:
         """Build the index anew from the stored documents with the present recipe; originals are not read."""
         ...
 
-    def remove(self, name: str) -> Change:
+    def remove(self, name: str) -> types.Change:
         """Forget a source: its document, page images and chunks. The file itself stays."""
         ...
 
-    def correct(self, heard: str, corrected: str, source: str | None = None) -> list[Change]:
+    def correct(self, heard: str, corrected: str, source: str | None = None) -> list[types.Change]:
         """From now on `heard` is written as `corrected` in speech: of one source, or of the whole library. Transcripts
         are corrected from their raw text, without reading originals; gives those that changed.
 
@@ -135,7 +115,7 @@ class KnowledgeBase(Protocol):
         """
         ...
 
-    def judge(self, ids: Sequence[str], source: str | None = None, *, accepted: bool) -> list[Change]:
+    def judge(self, ids: Sequence[str], source: str | None = None, *, accepted: bool) -> list[types.Change]:
         """Accept or reject corrections by their ids, in one source or everywhere. A rejected one never comes back.
 
         Raises:
@@ -143,13 +123,13 @@ class KnowledgeBase(Protocol):
         """
         ...
 
-    def corrections(self, source: str | None = None) -> list[Wording]:
+    def corrections(self, source: str | None = None) -> list[types.Wording]:
         """What was corrected in a source and what was rejected for it; without a source, all that was decided."""
         ...
 
-    def sources(self) -> list[SourceEntry]: ...
+    def sources(self) -> list[types.SourceEntry]: ...
 
-    def show(self, name: str) -> Document:
+    def show(self, name: str) -> types.Document:
         """
         Raises:
             NotFound: if no source has that name.
@@ -157,7 +137,7 @@ class KnowledgeBase(Protocol):
         """
         ...
 
-    def search(self, query: Query) -> list[MarkedHit]:
+    def search(self, query: types.Query) -> list[MarkedHit]:
         """
         Raises:
             BadRequest: if the text is empty or longer than `MAX_QUESTION` characters.
@@ -165,8 +145,13 @@ class KnowledgeBase(Protocol):
         ...
 
     def ask(
-        self, question: str, filters: Filters = EVERYTHING, *, history: Sequence[Exchange] = (), record: bool = True
-    ) -> Answer:
+        self,
+        question: str,
+        filters: types.Filters = EVERYTHING,
+        *,
+        history: Sequence[types.Exchange] = (),
+        record: bool = True,
+    ) -> types.Answer:
         """An answer whose every claim is cited, or a refusal, which is filed as a gap unless `record` is off.
 
         `history` are the turns before the question, the latest last; evidence is looked for anew all the same.
@@ -174,15 +159,20 @@ class KnowledgeBase(Protocol):
         ...
 
     def ask_events(
-        self, question: str, filters: Filters = EVERYTHING, *, history: Sequence[Exchange] = (), record: bool = True
-    ) -> Iterator[AnswerEvent]:
+        self,
+        question: str,
+        filters: types.Filters = EVERYTHING,
+        *,
+        history: Sequence[types.Exchange] = (),
+        record: bool = True,
+    ) -> Iterator[types.AnswerEvent]:
         """As `ask`, while it comes into being; the last event is a `DoneEvent` with the answer.
 
         Closing the iterator ends the work.
         """
         ...
 
-    def rate(self, feedback: Feedback) -> None:
+    def rate(self, feedback: types.Feedback) -> None:
         """Keep what a reader thinks of an answer; a bad rating files the question as a gap.
 
         Raises:
@@ -190,19 +180,24 @@ class KnowledgeBase(Protocol):
         """
         ...
 
-    def gaps(self, *, closed: bool = False) -> list[GapGroup]:
+    def gaps(self, *, closed: bool = False) -> list[types.GapGroup]:
         """What the corpus does not answer, in groups that ask for the same; or what it did not, and does by now."""
         ...
 
-    def recheck_gaps(self) -> list[Gap]:
+    def recheck_gaps(self) -> list[types.Gap]:
         """Ask every refused question again, close those that are answered by now, and give these."""
         ...
 
-    def talks(self) -> list[Talk]: ...
+    def talks(self) -> list[types.Talk]: ...
 
     def transcript(
-        self, talk: str, *, minutes: float | None = None, most: int = MOST_CHAPTERS, lang: Lang | None = None
-    ) -> Transcript:
+        self,
+        talk: str,
+        *,
+        minutes: float | None = None,
+        most: int = types.MOST_CHAPTERS,
+        lang: types.Lang | None = None,
+    ) -> types.Transcript:
         """What is said in a talk, with the slides that were on the screen, and in chapters.
 
         Args:
@@ -217,11 +212,11 @@ class KnowledgeBase(Protocol):
         """
         ...
 
-    def write(self, talk: str, lang: Lang | None = None) -> Article:
+    def write(self, talk: str, lang: types.Lang | None = None) -> types.Article:
         """Draft an article from a talk, named by its id or title."""
         ...
 
-    def articles(self) -> list[Article]: ...
+    def articles(self) -> list[types.Article]: ...
 
     def publish(self, slug: str, *, reviewed: bool = False, site: Path | None = None) -> list[Path]:
         """Copy a reviewed draft into a site, and give the files written, as absolute paths.

@@ -13,40 +13,22 @@ from pydantic import TypeAdapter, ValidationError
 from api import stream
 from api.base import EVERYTHING, KnowledgeBase, MarkedHit, OnProgress, checked_question, unwatched
 from index import names
+from kb import types
 from kb.errors import KBError, LibraryBusy
 from kb.settings import Settings
-from kb.types import (
-    MOST_CHAPTERS,
-    Answer,
-    AnswerEvent,
-    Article,
-    Change,
-    Document,
-    Exchange,
-    Feedback,
-    Filters,
-    Gap,
-    GapGroup,
-    Lang,
-    Query,
-    SourceEntry,
-    Talk,
-    Transcript,
-    Wording,
-)
 
 if TYPE_CHECKING:
     import httpx
 
 _TIMEOUT = 600.0  # seconds; a language model may write for minutes
 _HITS = TypeAdapter(list[MarkedHit])
-_ENTRIES = TypeAdapter(list[SourceEntry])
-_GAPS = TypeAdapter(list[Gap])
-_GROUPS = TypeAdapter(list[GapGroup])
-_TALKS = TypeAdapter(list[Talk])
-_ARTICLES = TypeAdapter(list[Article])
-_CHANGES = TypeAdapter(list[Change])
-_WORDINGS = TypeAdapter(list[Wording])
+_ENTRIES = TypeAdapter(list[types.SourceEntry])
+_GAPS = TypeAdapter(list[types.Gap])
+_GROUPS = TypeAdapter(list[types.GapGroup])
+_TALKS = TypeAdapter(list[types.Talk])
+_ARTICLES = TypeAdapter(list[types.Article])
+_CHANGES = TypeAdapter(list[types.Change])
+_WORDINGS = TypeAdapter(list[types.Wording])
 
 
 def connect(settings: Settings) -> KnowledgeBase:
@@ -74,53 +56,63 @@ class RemoteLibrary:
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         self._client = httpx.Client(base_url=url, headers=headers, timeout=_TIMEOUT, trust_env=False)
 
-    def add(self, paths: Sequence[Path], on_progress: OnProgress = unwatched) -> Iterator[Change]:
+    def add(self, paths: Sequence[Path], on_progress: OnProgress = unwatched) -> Iterator[types.Change]:
         absolute = [str(path.absolute()) for path in paths]
         return self._batch("/v1/sources", {"paths": absolute}, on_progress)
 
-    def sync(self, folder: Path, on_progress: OnProgress = unwatched) -> Iterator[Change]:
+    def sync(self, folder: Path, on_progress: OnProgress = unwatched) -> Iterator[types.Change]:
         return self._batch("/v1/sources/sync", {"folder": str(folder.absolute())}, on_progress)
 
-    def rebuild(self, on_progress: OnProgress = unwatched) -> Iterator[Change]:
+    def rebuild(self, on_progress: OnProgress = unwatched) -> Iterator[types.Change]:
         return self._batch("/v1/sources/rebuild", {}, on_progress)
 
-    def remove(self, name: str) -> Change:
-        return Change.model_validate_json(self._call("DELETE", self._address(name)))
+    def remove(self, name: str) -> types.Change:
+        return types.Change.model_validate_json(self._call("DELETE", self._address(name)))
 
-    def correct(self, heard: str, corrected: str, source: str | None = None) -> list[Change]:
+    def correct(self, heard: str, corrected: str, source: str | None = None) -> list[types.Change]:
         body = {"heard": heard, "corrected": corrected, "source": source and self._id(source)}
         return _CHANGES.validate_json(self._call("POST", "/v1/corrections", body))
 
-    def judge(self, ids: Sequence[str], source: str | None = None, *, accepted: bool) -> list[Change]:
+    def judge(self, ids: Sequence[str], source: str | None = None, *, accepted: bool) -> list[types.Change]:
         body = {"ids": list(ids), "accepted": accepted, "source": source and self._id(source)}
         return _CHANGES.validate_json(self._call("POST", "/v1/corrections/judge", body))
 
-    def corrections(self, source: str | None = None) -> list[Wording]:
+    def corrections(self, source: str | None = None) -> list[types.Wording]:
         query = f"?source={_segment(self._id(source))}" if source else ""
         return _WORDINGS.validate_json(self._call("GET", f"/v1/corrections{query}"))
 
-    def sources(self) -> list[SourceEntry]:
+    def sources(self) -> list[types.SourceEntry]:
         return _ENTRIES.validate_json(self._call("GET", "/v1/sources"))
 
-    def show(self, name: str) -> Document:
-        return Document.model_validate_json(self._call("GET", self._address(name)))
+    def show(self, name: str) -> types.Document:
+        return types.Document.model_validate_json(self._call("GET", self._address(name)))
 
-    def search(self, query: Query) -> list[MarkedHit]:
+    def search(self, query: types.Query) -> list[MarkedHit]:
         resolved = query.model_copy(
             update={"text": checked_question(query.text), "filters": self._resolved(query.filters)}
         )
         return _HITS.validate_json(self._call("POST", "/v1/search", resolved.model_dump(mode="json")))
 
     def ask(
-        self, question: str, filters: Filters = EVERYTHING, *, history: Sequence[Exchange] = (), record: bool = True
-    ) -> Answer:
-        return Answer.model_validate_json(
+        self,
+        question: str,
+        filters: types.Filters = EVERYTHING,
+        *,
+        history: Sequence[types.Exchange] = (),
+        record: bool = True,
+    ) -> types.Answer:
+        return types.Answer.model_validate_json(
             self._call("POST", "/v1/ask", self._asked(question, filters, history, record=record))
         )
 
     def ask_events(
-        self, question: str, filters: Filters = EVERYTHING, *, history: Sequence[Exchange] = (), record: bool = True
-    ) -> Iterator[AnswerEvent]:
+        self,
+        question: str,
+        filters: types.Filters = EVERYTHING,
+        *,
+        history: Sequence[types.Exchange] = (),
+        record: bool = True,
+    ) -> Iterator[types.AnswerEvent]:
         import httpx
 
         body, headers = self._asked(question, filters, history, record=record), {"Accept": stream.MEDIA_TYPE}
@@ -134,7 +126,7 @@ class RemoteLibrary:
             raise self._silent(error) from error
 
     def _asked(
-        self, question: str, filters: Filters, history: Sequence[Exchange], *, record: bool
+        self, question: str, filters: types.Filters, history: Sequence[types.Exchange], *, record: bool
     ) -> Mapping[str, Any]:
         from api.messages import AskRequest
 
@@ -142,29 +134,34 @@ class RemoteLibrary:
         request = AskRequest(question=question, filters=filters, history=tuple(history), record=record)
         return request.model_dump(mode="json")
 
-    def rate(self, feedback: Feedback) -> None:
+    def rate(self, feedback: types.Feedback) -> None:
         self._call("POST", "/v1/feedback", feedback.model_dump())
 
-    def gaps(self, *, closed: bool = False) -> list[GapGroup]:
+    def gaps(self, *, closed: bool = False) -> list[types.GapGroup]:
         return _GROUPS.validate_json(self._call("GET", f"/v1/gaps?closed={closed}"))
 
-    def recheck_gaps(self) -> list[Gap]:
+    def recheck_gaps(self) -> list[types.Gap]:
         return _GAPS.validate_json(self._call("POST", "/v1/gaps/recheck"))
 
-    def talks(self) -> list[Talk]:
+    def talks(self) -> list[types.Talk]:
         return _TALKS.validate_json(self._call("GET", "/v1/talks"))
 
     def transcript(
-        self, talk: str, *, minutes: float | None = None, most: int = MOST_CHAPTERS, lang: Lang | None = None
-    ) -> Transcript:
+        self,
+        talk: str,
+        *,
+        minutes: float | None = None,
+        most: int = types.MOST_CHAPTERS,
+        lang: types.Lang | None = None,
+    ) -> types.Transcript:
         asked = {"minutes": minutes, "max": most, "lang": lang}
         query = "&".join(f"{name}={value}" for name, value in asked.items() if value is not None)
-        return Transcript.model_validate_json(self._call("GET", f"/v1/talks/{_segment(talk)}/transcript?{query}"))
+        return types.Transcript.model_validate_json(self._call("GET", f"/v1/talks/{_segment(talk)}/transcript?{query}"))
 
-    def write(self, talk: str, lang: Lang | None = None) -> Article:
-        return Article.model_validate_json(self._call("POST", "/v1/articles", {"talk": talk, "lang": lang}))
+    def write(self, talk: str, lang: types.Lang | None = None) -> types.Article:
+        return types.Article.model_validate_json(self._call("POST", "/v1/articles", {"talk": talk, "lang": lang}))
 
-    def articles(self) -> list[Article]:
+    def articles(self) -> list[types.Article]:
         return _ARTICLES.validate_json(self._call("GET", "/v1/articles"))
 
     def publish(self, slug: str, *, reviewed: bool = False, site: Path | None = None) -> list[Path]:
@@ -183,7 +180,7 @@ class RemoteLibrary:
     def _id(self, name: str) -> str:
         return names.source(name, self.sources()).source.id
 
-    def _resolved(self, filters: Filters) -> Filters:
+    def _resolved(self, filters: types.Filters) -> types.Filters:
         if not filters.sources:
             return filters
         entries = self.sources()
@@ -202,7 +199,7 @@ class RemoteLibrary:
             raise self._problem(response)
         return response.content
 
-    def _batch(self, path: str, body: Mapping[str, Any], on_progress: OnProgress) -> Iterator[Change]:
+    def _batch(self, path: str, body: Mapping[str, Any], on_progress: OnProgress) -> Iterator[types.Change]:
         import httpx
 
         from api.messages import BatchEvent

@@ -48,8 +48,8 @@ def run(settings: Settings) -> None:
         signal.signal(signal.SIGTERM, _leave)
         note(f"Serving {settings.home} on {url} (Ctrl-C stops)")
         if not service.sources():
-            note(f"The library in {settings.home.absolute()} is empty: add files with `kb add FOLDER` while this runs, or")
-            note("stop, and serve another library with `kb --home FOLDER serve`.")
+            note(f"The library in {settings.home.absolute()} is empty: add files with `kb add FOLDER` while this runs,")
+            note("or stop, and serve another library with `kb --home FOLDER serve`.")
         try:
             uvicorn.Server(config).run(sockets=[listener])
         except KeyboardInterrupt:

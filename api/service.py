@@ -22,28 +22,9 @@ from index.catalog import Catalog
 from index.library import Library
 from index.sparse import matched_spans
 from index.store import Store
+from kb import types
 from kb.errors import KBError, NotFound
 from kb.settings import Settings
-from kb.types import (
-    MOST_CHAPTERS,
-    Answer,
-    AnswerEvent,
-    Article,
-    Change,
-    Document,
-    DoneEvent,
-    Exchange,
-    Feedback,
-    Filters,
-    Gap,
-    GapGroup,
-    Lang,
-    Query,
-    SourceEntry,
-    Talk,
-    Transcript,
-    Wording,
-)
 
 if TYPE_CHECKING:
     from api.line import Fits
@@ -95,7 +76,7 @@ class Service:
     def warm(self) -> None:
         """Load what the first question would wait for; what hinders it, whatever it is, stands in `unready`."""
         try:
-            self.search(Query(text="warm", limit=1))
+            self.search(types.Query(text="warm", limit=1))
             self.unready = None
         except Exception as error:  # noqa: BLE001 - runs unwatched: who asks `unready` is the only one to tell
             _log.warning("not_ready", error=str(error), exc_info=not isinstance(error, KBError))
@@ -103,37 +84,37 @@ class Service:
 
     # --- changing ---------------------------------------------------------------------------------------------------
 
-    def add(self, paths: Sequence[Path], on_progress: OnProgress = unwatched) -> Iterator[Change]:
+    def add(self, paths: Sequence[Path], on_progress: OnProgress = unwatched) -> Iterator[types.Change]:
         return self._changes.add(paths, on_progress)
 
-    def sync(self, folder: Path, on_progress: OnProgress = unwatched) -> Iterator[Change]:
+    def sync(self, folder: Path, on_progress: OnProgress = unwatched) -> Iterator[types.Change]:
         return self._changes.sync(folder, on_progress)
 
-    def rebuild(self, on_progress: OnProgress = unwatched) -> Iterator[Change]:
+    def rebuild(self, on_progress: OnProgress = unwatched) -> Iterator[types.Change]:
         return self._changes.rebuild(on_progress)
 
-    def remove(self, name: str) -> Change:
+    def remove(self, name: str) -> types.Change:
         return self._changes.remove(name)
 
-    def correct(self, heard: str, corrected: str, source: str | None = None) -> list[Change]:
+    def correct(self, heard: str, corrected: str, source: str | None = None) -> list[types.Change]:
         return self._changes.correct(heard, corrected, source)
 
-    def judge(self, ids: Sequence[str], source: str | None = None, *, accepted: bool) -> list[Change]:
+    def judge(self, ids: Sequence[str], source: str | None = None, *, accepted: bool) -> list[types.Change]:
         return self._changes.judge(ids, source, accepted=accepted)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
-    def sources(self) -> list[SourceEntry]:
+    def sources(self) -> list[types.SourceEntry]:
         return list(self._catalog.entries())
 
-    def show(self, name: str) -> Document:
+    def show(self, name: str) -> types.Document:
         entry = self._catalog.find(name)
         try:
             return self._library.document(entry.source.id)
         except NotFound as error:
             raise NotFound(entry.error or error.what, where=entry.source.title, remedy=error.remedy) from error
 
-    def corrections(self, source: str | None = None) -> list[Wording]:
+    def corrections(self, source: str | None = None) -> list[types.Wording]:
         from api.corrections import decided, wordings
 
         decisions = self._catalog.decisions()
@@ -151,30 +132,35 @@ class Service:
             raise NotFound(f"there is no image of page {number}", where=entry.source.title, remedy=remedy)
         return image
 
-    def search(self, query: Query) -> list[MarkedHit]:
+    def search(self, query: types.Query) -> list[MarkedHit]:
         text, filters = checked_question(query.text), resolved(self._catalog, query.filters)
         hits = self._finder.find(query.model_copy(update={"text": text, "filters": filters}))
         return [MarkedHit(**dict(hit), marks=tuple(matched_spans(hit.quote, text))) for hit in hits]
 
     def ask(
-        self, question: str, filters: Filters = EVERYTHING, *, history: Sequence[Exchange] = (), record: bool = True
-    ) -> Answer:
+        self,
+        question: str,
+        filters: types.Filters = EVERYTHING,
+        *,
+        history: Sequence[types.Exchange] = (),
+        record: bool = True,
+    ) -> types.Answer:
         return answer_of(self.ask_events(question, filters, history=history, record=record))
 
     def ask_events(
         self,
         question: str,
-        filters: Filters = EVERYTHING,
+        filters: types.Filters = EVERYTHING,
         *,
-        history: Sequence[Exchange] = (),
+        history: Sequence[types.Exchange] = (),
         record: bool = True,
         is_abandoned: Callable[[], bool] = awaited,
-    ) -> Iterator[AnswerEvent]:
+    ) -> Iterator[types.AnswerEvent]:
         """The events end early, and so does the model's work, as soon as `is_abandoned` says that nobody waits."""
         question, filters = checked_question(question), resolved(self._catalog, filters)
         history = checked_history(history)
         for event in self._answerer.stream(question, filters, history, is_abandoned=is_abandoned):
-            if isinstance(event, DoneEvent) and record:
+            if isinstance(event, types.DoneEvent) and record:
                 self._gaps.file(event.answer)
             yield event
 
@@ -184,18 +170,18 @@ class Service:
 
     # --- what is lacking --------------------------------------------------------------------------------------------
 
-    def rate(self, feedback: Feedback) -> None:
+    def rate(self, feedback: types.Feedback) -> None:
         self._gaps.rate(feedback)
 
-    def gaps(self, *, closed: bool = False) -> list[GapGroup]:
+    def gaps(self, *, closed: bool = False) -> list[types.GapGroup]:
         return self._gaps.groups(closed=closed)
 
-    def recheck_gaps(self) -> list[Gap]:
+    def recheck_gaps(self) -> list[types.Gap]:
         return self._gaps.recheck()
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
-    def talks(self) -> list[Talk]:
+    def talks(self) -> list[types.Talk]:
         return list(self._catalog.talks())
 
     def transcript(
@@ -203,20 +189,22 @@ class Service:
         talk: str,
         *,
         minutes: float | None = None,
-        most: int = MOST_CHAPTERS,
-        lang: Lang | None = None,
+        most: int = types.MOST_CHAPTERS,
+        lang: types.Lang | None = None,
         is_abandoned: Callable[[], bool] = awaited,
-    ) -> Transcript:
+    ) -> types.Transcript:
         """
         Raises:
             Abandoned: if a model names the chapters and `is_abandoned` says that nobody waits.
         """
         return self._talking.transcript(talk, minutes=minutes, most=most, lang=lang, is_abandoned=is_abandoned)
 
-    def write(self, talk: str, lang: Lang | None = None, *, is_abandoned: Callable[[], bool] = awaited) -> Article:
+    def write(
+        self, talk: str, lang: types.Lang | None = None, *, is_abandoned: Callable[[], bool] = awaited
+    ) -> types.Article:
         return self._talking.write(talk, lang, is_abandoned)
 
-    def articles(self) -> list[Article]:
+    def articles(self) -> list[types.Article]:
         return list(self._catalog.articles())
 
     def publish(self, slug: str, *, reviewed: bool = False, site: Path | None = None) -> list[Path]:

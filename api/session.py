@@ -1,12 +1,11 @@
-"""What the commands share: settings, the library behind them, batches, filters, JSON."""
+"""What the commands share: settings, the library behind them, batches, JSON."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from api.base import KnowledgeBase, OnProgress
     from kb.settings import Settings
-    from kb.types import Change, Filters
+    from kb.types import Change
 
 Result = TypeVar("Result")
 
@@ -90,30 +89,6 @@ def run_batch(
     tell(changes, progress.show_total, json=json)
     if any(change.outcome == "failed" for change in changes):
         exit_with(SOME_FAILED)
-
-
-def filters_of(
-    kind: Sequence[str] | None,
-    lang: Sequence[str] | None,
-    talk: Sequence[str] | None,
-    source: Sequence[str] | None,
-    version: Sequence[str] | None,
-    since: datetime | None,
-    until: datetime | None,
-) -> Filters:
-    from kb.types import Filters
-
-    return Filters.model_validate(
-        {
-            "kinds": kind or (),
-            "langs": lang or (),
-            "talks": talk or (),
-            "sources": source or (),
-            "versions": version or (),
-            "since": since and since.date(),
-            "until": until and until.date(),
-        }
-    )
 
 
 def tell(value: Result, show: Callable[[Result], None], *, json: bool) -> None:

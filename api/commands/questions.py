@@ -9,26 +9,21 @@ import typer
 
 from api import answers, lacks, results
 from api.console import note, visible
-from api.options import Json, Kinds, Langs, Since, Sources, Talks, Until, Versions
+from api.options import Json, Narrowing, narrowed
 from api.problems import OK, REFUSED
-from api.session import exit_with, filters_of, library_of, settings_of, tell
+from api.session import exit_with, library_of, settings_of, tell
 
 commands = typer.Typer()
 
 
 @commands.command(epilog='Examples: `kb search "prefix caching"` · `kb search --kind deck --lang zh 显存占用`')
+@narrowed
 def search(
     context: typer.Context,
     text: Annotated[
         str, typer.Argument(help="What to look for, in Chinese or English.", show_default=False, metavar="TEXT")
     ],
-    kind: Kinds = None,
-    lang: Langs = None,
-    talk: Talks = None,
-    source: Sources = None,
-    version: Versions = None,
-    since: Since = None,
-    until: Until = None,
+    narrowing: Narrowing,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, metavar="N", help="Most results.")] = 10,
     around: Annotated[
         int,
@@ -41,9 +36,8 @@ def search(
     """Find the passages that answer best, each with its place, link and the matched words marked."""
     from kb.types import Query
 
-    filters = filters_of(kind, lang, talk, source, version, since, until)
     with library_of(context) as library:
-        hits = library.search(Query(text=text, filters=filters, limit=limit, context=around))
+        hits = library.search(Query(text=text, filters=narrowing.filters, limit=limit, context=around))
     tell(hits, results.show_hits, json=json)
 
 
@@ -51,18 +45,13 @@ def search(
     epilog='Examples: `kb ask "Why is decoding bound by memory?"` · `kb ask --stream --lang zh 为什么需要分页？` · '
     '`kb ask --follow "And on two GPUs?"`'
 )
+@narrowed
 def ask(
     context: typer.Context,
     question: Annotated[
         str, typer.Argument(help="A question, in Chinese or English.", show_default=False, metavar="QUESTION")
     ],
-    kind: Kinds = None,
-    lang: Langs = None,
-    talk: Talks = None,
-    source: Sources = None,
-    version: Versions = None,
-    since: Since = None,
-    until: Until = None,
+    narrowing: Narrowing,
     stream: Annotated[
         bool, typer.Option("--stream", "-s", help="Print each sentence as soon as it is verified; as JSON: each event.")
     ] = False,
@@ -72,15 +61,14 @@ def ask(
     json: Json = False,
 ) -> None:
     """Answer from the library, every statement with its citation; without evidence, refuse (exit code 3)."""
-    filters = filters_of(kind, lang, talk, source, version, since, until)
     home = settings_of(context).home
     history = answers.conversation(home) if follow else ()
     with library_of(context) as library:
         if stream:
             show = answers.print_events if json else answers.show_events
-            answer = show(library.ask_events(question, filters, history=history))
+            answer = show(library.ask_events(question, narrowing.filters, history=history))
         else:
-            answer = library.ask(question, filters, history=history)
+            answer = library.ask(question, narrowing.filters, history=history)
             tell(answer, answers.show_answer, json=json)
     if answer is not None:
         answers.remember(home, history, answer)
