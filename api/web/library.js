@@ -17,6 +17,7 @@ export function el(tag, properties = {}, ...children) {
 export class Problem extends Error {
   constructor(body) {
     super(body.detail || body.title);
+    this.kind = (body.type || "").split(":").pop();
     this.remedy = body.remedy || "";
   }
 }
@@ -135,6 +136,11 @@ export const shownVersion = (version) => `v${version.replace(/^v/, "")}`;
 // Wrapped prose without its line breaks; as long as before, so that spans still fit.
 export const reflowed = (text) => text.replace(/(?<=[^\n]{60})\n(?=[a-z(])/g, " ");
 
+// Prose as Markdown means it: what is strong, and code. Everything else stays as it is written.
+export const inline = (text) => text.split(/(\*\*(?=\S)[^*\n]*[^*\s]\*\*|`[^`\n]+`)/).map((piece) =>
+  /^\*\*.+\*\*$/.test(piece) ? el("strong", { text: piece.slice(2, -2) })
+    : /^`.+`$/.test(piece) ? el("code", { text: piece.slice(1, -1) }) : piece);
+
 // `text` with the spans in `marks` (code points) as <mark>.
 export function marked(text, marks) {
   const points = Array.from(reflowed(text));
@@ -149,8 +155,13 @@ export function marked(text, marks) {
   return pieces;
 }
 
+const TITLES = {
+  "not-found": "notFound", "bad-request": "badRequest", "library-busy": "busy", "index-mismatch": "rebuild", "storage-failed": "unreadable",
+  "generation-failed": "modelFailed", truncated: "modelFailed", "broken-off": "modelFailed",
+};
+
 export function problemCard(error) {
   return el("div", { class: "card problem", role: "alert" },
-    el("h2", { text: say("failed") }), el("p", { text: error.message }),
+    el("h2", { text: say(TITLES[error.kind] ?? "failed") }), el("p", { text: error.message }),
     error.remedy ? el("p", { class: "dim", text: error.remedy }) : null);
 }

@@ -1,7 +1,7 @@
 // The search page: one box, two verbs, filters; its whole state stands in the address.
 
 import { bilingual, language, phrase, say } from "./text.js";
-import { call, el, events, facts, isWeb, marked, pageImage, Problem, problemCard, reflowed, shownVersion, target } from "./library.js";
+import { call, el, events, facts, inline, isWeb, marked, pageImage, Problem, problemCard, reflowed, shownVersion, target } from "./library.js";
 
 const $ = (id) => document.getElementById(id);
 const KINDS = ["note", "deck", "captions", "recording"];
@@ -84,9 +84,10 @@ async function answer(body, mine) {
 function drawFilters() {
   const s = state();
   const options = (select, any, pairs, value) => {
-    select.replaceChildren(el("option", { value: "", text: any }), ...pairs.map(([v, t]) => el("option", { value: v, text: t })));
+    const known = !value || pairs.some(([v]) => v === value) ? pairs : [...pairs, [value, value]]; // the address may name any
+    select.replaceChildren(el("option", { value: "", text: any }), ...known.map(([v, t]) => el("option", { value: v, text: t })));
     select.value = value;
-    select.closest("label").hidden = pairs.length < 2 && !value;
+    select.closest("label").hidden = known.length < 2 && !value;
   };
   const kinds = KINDS.filter((kind) => !library || library.kinds.includes(kind) || s.kinds.includes(kind));
   $("kinds").replaceChildren($("kinds").querySelector("legend"), ...kinds.map((kind) => el("label", { class: "chip" },
@@ -141,7 +142,7 @@ function around(hit) {
     el("p", { class: "quoted", text: hit.quote }), after ? el("p", { text: after }) : null);
 }
 
-const citationCard = (c, lang) => card({ ...c, sourceId: c.source_id, source: c, body: [reflowed(c.quote)], n: c.n },
+const citationCard = (c, lang) => card({ ...c, sourceId: c.source_id, source: c, body: inline(reflowed(c.quote)), n: c.n },
   c.gloss ? el("p", { class: "gloss", text: phrase(lang, "gloss", { text: c.gloss }) }) : null, lang);
 
 function card(item, after = null, lang = language()) {
@@ -182,21 +183,21 @@ function drawAnswer(answer) {
   $("status").textContent = answer.refused || !answer.mode ? "" : say("answered", citations.length);
 }
 
-// Two thumbs; the one that was pressed stays pressed, and a bad rating files the question as a gap.
+// Two buttons; the one that was pressed stays pressed, and a bad rating files the question as a gap.
 function rating(answer) {
   const told = el("span", { class: "dim", role: "status" });
-  const thumb = (good, sign) => el("button", {
-    type: "button", class: "quiet thumb", text: sign, title: say(good ? "good" : "bad"), "aria-label": say(good ? "good" : "bad"), "aria-pressed": "false",
+  const rate = (good) => el("button", {
+    type: "button", class: "quiet rate", text: say(good ? "good" : "bad"), "aria-pressed": "false",
     onclick: async (event) => {
       const pressed = event.currentTarget;
       try {
         await call("/v1/feedback", { question: answer.asked_as || answer.question, good, recipe: answer.recipe });
-        for (const one of pressed.parentElement.querySelectorAll(".thumb")) one.setAttribute("aria-pressed", String(one === pressed));
+        for (const one of pressed.parentElement.querySelectorAll(".rate")) one.setAttribute("aria-pressed", String(one === pressed));
         told.textContent = say("thanks");
       } catch { told.textContent = say("failed"); }
     },
   });
-  return el("p", { class: "rating" }, thumb(true, "👍"), thumb(false, "👎"), told);
+  return el("p", { class: "rating" }, rate(true), rate(false), told);
 }
 
 // Paragraphs whose markers [n] become buttons that show the quote; a number without a citation stays text. Those that
@@ -206,8 +207,8 @@ function answerText(answer) {
   return answer.text.split(/\n{2,}/).map((paragraph) => el(paragraph.startsWith("> ") ? "blockquote" : "p", { class: "prose", lang: answer.lang === "und" ? null : answer.lang },
     ...paragraph.replace(/^> /, "").split(/(\[\d+\])/).map((piece) => {
       const citation = /^\[\d+\]$/.test(piece) ? byNumber.get(piece.slice(1, -1)) : null;
-      return citation ? marker(citation, answer.lang) : piece;
-    })));
+      return citation ? [marker(citation, answer.lang)] : inline(piece);
+    }).flat()));
 }
 
 function marker(citation, lang) {

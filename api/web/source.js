@@ -69,7 +69,13 @@ function drawSegment(segment) {
   return el("div", { class: `segment ${segment.role}`, "data-order": segment.order },
     el("span", { class: "where", text: label, title: place(locator) }),
     el("div", {}, notes ? el("span", { class: "badge", text: notes }) : null,
-      el(verbatim ? "pre" : "p", { lang: segment.lang === "und" ? null : segment.lang, text: segment.text })));
+      el(verbatim ? "pre" : "p", { lang: segment.lang === "und" ? null : segment.lang, text: plain(segment) })));
+}
+
+// What Markdown marks up a heading or code with is not said again.
+function plain({ role, text }) {
+  if (role === "title") return text.replace(/^#{1,6} +/, "");
+  return role === "code" ? text.replace(/^\s*(`{3,}|~{3,})[^\n]*\n([^]*?)\n?\s*\1\s*$/, "$2") : text;
 }
 
 function cite() {

@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -190,6 +191,59 @@ class TestPage:
         page.goto(f"{address}/?q=x")
         expect(page.get_by_role("alert")).to_contain_text("kb serve")
 
+    def test_a_filter_that_the_address_names_is_shown_and_can_be_cleared(self, page: Page) -> None:
+        page.goto(page.url + "?q=block&version=9.9")
+        expect(page.get_by_label("Version")).to_have_value("9.9")
+        expect(page.locator("#status")).to_contain_text("Nothing found")
+        page.get_by_role("button", name="Clear filters").click()
+        expect(page.locator(".hit").first).to_be_visible()
+
+    @pytest.mark.parametrize("colours", ["light", "dark"])
+    @pytest.mark.parametrize("width", [390, 1280])
+    def test_nothing_is_wider_than_the_window(
+        self, page: Page, filled: Service, address: str, tmp_path: Path, width: int, colours: Literal["light", "dark"]
+    ) -> None:
+        list(filled.add([write_talk(tmp_path / "talk")]))
+        page.emulate_media(color_scheme=colours)
+        page.set_viewport_size({"width": width, "height": 800})
+        deck = next(entry.source.id for entry in filled.sources() if entry.source.kind == "deck")
+        for path in (
+            "",
+            "?q=block+table+sits+between",
+            "?mode=ask&q=What+does+a+block+table+do%3F",
+            f"source/{deck}#page=2",
+        ):
+            page.goto(f"{address}/{path}")
+            expect(page.locator("main")).to_be_visible()
+            page.wait_for_load_state("networkidle")
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+
+    def test_what_is_strong_or_code_is_shown_so(self, page: Page) -> None:
+        page.goto(page.url + "?mode=ask&q=What+does+--block-size+set%3F")
+        expect(page.locator(".answer .prose code").first).to_have_text("--block-size")
+        expect(page.locator(".answer")).not_to_contain_text("`")
+
+    def test_a_title_and_code_are_shown_without_their_marks(self, page: Page, filled: Service, notes: Path) -> None:
+        (notes / "marked.md").write_text("# Quagga\n\nText.\n\n```python\nquagga = 1\n```\n", encoding="utf-8")
+        list(filled.add([notes / "marked.md"]))
+        source = next(entry.source.id for entry in filled.sources() if entry.source.title == "Quagga")
+        page.goto(f"{page.url}source/{source}")
+        expect(page.locator(".segment.title p")).to_have_text("Quagga")
+        expect(page.locator(".segment.code pre")).to_have_text("quagga = 1")
+
+    def test_an_answer_is_in_the_language_of_its_question(self, page: Page) -> None:
+        page.goto(page.url + "?mode=ask&q=谁赢了昨天的足球赛？")
+        expect(page.locator(".refused h2")).to_have_text("无法回答")
+        expect(page.locator("h2.section")).to_have_text("最接近的依据")
+        assert page.locator("html").get_attribute("lang") == "en"
+
+    def test_what_is_not_there_is_said_in_the_language_of_the_page(self, context: BrowserContext, address: str) -> None:
+        page = context.new_page()
+        page.goto(address)
+        page.get_by_role("button", name="中文").click()
+        page.goto(f"{address}/?q=x&talk=nowhere")
+        expect(page.get_by_role("alert")).to_contain_text("这里没有您要找的内容")
+
     def test_every_control_has_a_name(self, page: Page) -> None:
         page.goto(page.url + "?q=block&mode=ask")
         expect(page.locator("#answer")).not_to_be_empty()
@@ -289,9 +343,9 @@ def test_sentences_appear_while_the_answer_is_written(settings: Settings, notes:
         with serving(service, Keys(reader=None, owner="the-owner-token")) as url, chromium.new_context() as context:
             page = context.new_page()
             page.goto(f"{url}/?mode=ask&q=What+does+--block-size+set%3F")
-            expect(page.locator(".answer .prose")).to_contain_text(first[0])
+            expect(page.locator(".answer .prose")).to_contain_text(first[0].replace("`", ""))
             expect(page.locator(".answer")).to_contain_text("Being written")
-            expect(page.locator("#citation-1 blockquote")).to_contain_text(first[1])
+            expect(page.locator("#citation-1 blockquote")).to_contain_text(first[1].replace("`", ""))
             model.go.set()
             expect(page.locator(".answer")).to_contain_text("Written by a language model")
             expect(page.locator(".answer .prose")).to_contain_text(second[0])
