@@ -19,7 +19,7 @@ run kb ls
 say 'Questions in both languages; every statement is quoted and linked'
 run kb ask '每个词元的 KV 缓存占多少显存？'
 run kb ask 'How many steps does a prompt of 8,192 tokens take with chunked prefill?'
-run kb ask --kind deck '前缀缓存让 32 个请求占多少显存？'
+run kb ask '前缀缓存把 32 个请求的显存从多少降到多少？'
 
 say 'No evidence, no answer'
 status=0

@@ -12,6 +12,7 @@ from generate.question import Question
 from index.sparse import terms
 from kb.glossary import Term, load_glossary
 from kb.types import Hit
+from kb.words import load_words
 
 _ALIKE = 0.8  # difflib's ratio of two words of which one may be a slip of the other
 
@@ -30,7 +31,7 @@ def aliases(question: Question, hits: Sequence[Hit]) -> Mapping[str, frozenset[s
             words[concept.name] = frozenset().union(*(one for one in spelled if len(one) == 1))
             continue
         stem = _stem(concept.name)
-        words[concept.name] = frozenset({stem})
+        words[concept.name] = frozenset({stem, *map(_stem, load_words().counterparts(concept.name))})
         if stem not in vocabulary and len(stem) >= 4 and stem.isalpha() and stem.isascii():
             words[concept.name] |= _near(stem, vocabulary) | _near(concept.name, vocabulary)
     return words

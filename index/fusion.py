@@ -29,7 +29,8 @@ class FusionWeights:
     """What each list counts: a fact of the recipe, fitted by evaluation (docs/retrieval.md), never a constant.
 
     `lexical` is what the best lexical match counts, `dense` by list name what one standard deviation counts.
-    `translated` is what a word that the glossary adds counts against 1 of a word of the question. `beside` is the share
+    `translated` is what a word that the glossary adds counts against 1 of a word of the question, `alike` what an
+    ordinary word of the other language does. `beside` is the share
     of its score that a candidate lends to the candidates just before and after it in their source: a passage between
     two that fit is likely to fit. `depth` is how many candidates each list gives in each language. `guarded`
     weights are lowered question by question, where the candidates speak against a list (`index.trust`), and measure a
@@ -39,6 +40,7 @@ class FusionWeights:
     lexical: float
     dense: Mapping[str, float]
     translated: float = 0.8
+    alike: float = 0.5
     beside: float = 0.2
     depth: int = 40
     guarded: bool = False

@@ -76,7 +76,7 @@ class Searcher:
             fused = rerank(fused, worded.text, self._reranker, self._rerank_depth)
         ordered = prefer(fused, worded.text)
         entries = fold(ordered[: _TWINS_WITHIN * query.limit], worded.text, worded.lang, query.limit)
-        wanted = worded.wanted(self.weights.translated)
+        wanted = worded.wanted(self.weights.translated, self.weights.alike)
         beside = self._beside(entries) if query.context else {}
         return [_hit(entry, wanted, query.context, beside) for entry in entries]
 
@@ -95,7 +95,7 @@ class Searcher:
         requests = [
             Request(name, vector, filters, depth)
             for lang, filters in inside.items()
-            for name, vector in worded.vectors(lang, self.weights.translated).items()
+            for name, vector in worded.vectors(lang, self.weights.translated, self.weights.alike).items()
         ]
         found = self._index.search_batch(requests)
         legs = [Leg(request.list_name, hits, request.vector) for request, hits in zip(requests, found, strict=True)]

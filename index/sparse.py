@@ -73,14 +73,22 @@ def document_vector(chunk: Chunk) -> Sparse:
     return _sparse((term, count * (K1 + 1) / (count + norm)) for term, count in frequencies.items())
 
 
-def query_vector(text: str, added: Iterable[str] = (), *, added_weight: float = 1.0) -> Sparse:
+def query_vector(
+    text: str,
+    added: Iterable[str] = (),
+    alike: Iterable[str] = (),
+    *,
+    added_weight: float = 1.0,
+    alike_weight: float = 1.0,
+) -> Sparse:
     """Terms of a question, each once, parts of identifiers at `PART_WEIGHT`.
 
-    The terms of `added` texts count `added_weight` where the question lacks them.
+    Where the question lacks them, the terms of `added` texts count `added_weight`, the words of `alike` their own.
     """
     own = [(term.text, PART_WEIGHT if term.part else 1.0) for term in _scan(text)]
     said = {term for term, _ in own}
-    return _sparse(own + [(term, added_weight) for extra in added for term in terms(extra) if term not in said])
+    further = [(term, added_weight) for extra in added for term in terms(extra) if term not in said]
+    return _sparse(own + further + [(word, alike_weight) for word in alike if word not in said])
 
 
 def matched_spans(text: str, query: str) -> list[tuple[int, int]]:

@@ -19,6 +19,7 @@ from index.store import Dense, Sparse
 from kb.errors import LimitExceeded
 from kb.text import detect_lang, sentences
 from kb.types import Lang
+from kb.words import load_words
 
 Translate = Callable[[str, Lang], str | None]
 """A question and a language to the question in that language; None where there is no translation to be had."""
@@ -34,22 +35,27 @@ class Expander(Protocol):
 
 @dataclass(frozen=True)
 class Worded:
-    """A question, its vector in each dense list, and the texts that passages in another language may use instead."""
+    """A question, its vector in each dense list, and what passages in another language may say instead: texts, and
+    ordinary words that are only alike."""
 
     text: str
     lang: Lang
     meaning: Mapping[str, Dense]
     added: Mapping[Lang, Sequence[str]]
+    alike: Mapping[Lang, Sequence[str]]
 
-    def vectors(self, lang: Lang, added_weight: float) -> dict[str, Dense | Sparse]:
+    def vectors(self, lang: Lang, added_weight: float, alike_weight: float) -> dict[str, Dense | Sparse]:
         """What each list is asked in `lang`. Vectors meet across languages; words do not, so others join them there."""
-        lexical = query_vector(self.text, self.added.get(lang, ()), added_weight=added_weight)
+        added, alike = self.added.get(lang, ()), self.alike.get(lang, ())
+        lexical = query_vector(self.text, added, alike, added_weight=added_weight, alike_weight=alike_weight)
         return ({LEXICAL: lexical} if lexical.indices else {}) | dict(self.meaning)
 
-    def wanted(self, added_weight: float) -> dict[str, float]:
+    def wanted(self, added_weight: float, alike_weight: float) -> dict[str, float]:
         """Terms that a quote should hold and what each counts: the question's own, and those of the other language."""
         added = (term for texts in self.added.values() for text in texts for term in terms(text))
-        return dict.fromkeys(added, added_weight) | dict.fromkeys(terms(self.text), 1.0)
+        alike = (term for words in self.alike.values() for term in words)
+        own = dict.fromkeys(terms(self.text), 1.0)
+        return dict.fromkeys(alike, alike_weight) | dict.fromkeys(added, added_weight) | own
 
 
 class Wording:
@@ -75,11 +81,13 @@ class Wording:
         meant = {name: self._threads.submit(embedded, one, text) for name, one in self._embedders.items()}
         spoken, plain = detect_lang(text), without_identifiers(text)
         added: dict[Lang, Sequence[str]] = {}
+        alike: dict[Lang, Sequence[str]] = {}
         for lang in langs:
             if lang != spoken:
                 translation = self._translation(text, spoken, lang) if translate else None
                 added[lang] = [*filter(None, [translation]), *self._glossary.expand(plain, lang)]
-        return Worded(text, spoken, {name: vector.result() for name, vector in meant.items()}, added)
+                alike[lang] = load_words().expand(terms(plain), lang)
+        return Worded(text, spoken, {name: vector.result() for name, vector in meant.items()}, added, alike)
 
     def _translation(self, text: str, spoken: Lang, lang: Lang) -> str | None:
         if self._translate is None or _OTHER.get(spoken) != lang or is_bare(text):

@@ -152,3 +152,15 @@ def test_a_row_of_a_slide_is_no_label_of_a_diagram() -> None:
     rows = "| 服务 | 1.0 | 2.0 |\n| --- | --- | --- |\n| 每个词元 | 128 KiB | 64 KiB |"
     found = quotes("每个词元占多少 KiB？", slide((Role.TABLE, rows), (Role.BODY, "每个词元 128 KiB")))
     assert found[0] == "| 每个词元 | 128 KiB | 64 KiB |"
+
+
+@pytest.mark.parametrize(
+    ("question", "quote"),
+    [
+        ("Which blocks are evicted first?", "同一个请求释放的块，尾部的先淘汰。"),
+        ("一个请求最多浪费几个位置？", "Only the last block has room left, so a request wastes at most 15 slots."),
+    ],
+)
+def test_ordinary_words_name_a_concept_in_the_other_language(question: str, quote: str) -> None:
+    others = ("块的大小默认是 16。", "A block is filled from the left to the right before the next one.")
+    assert quotes(question, hit("\n\n".join((*others, quote))))[0] == quote

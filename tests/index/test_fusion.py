@@ -74,7 +74,7 @@ def test_empty_and_zero_lists_are_no_error(legs: list[Leg]) -> None:
     assert all(one.score == 0 for one in fuse(legs, WEIGHTS))
 
 
-@given(st.dictionaries(st.sampled_from("abcdefghij"), st.floats(0, 1), max_size=10), st.floats(0.1, 10))
+@given(st.dictionaries(st.sampled_from("abcdefghij"), st.floats(0, 1, width=16), max_size=10), st.floats(0.1, 10))
 def test_the_scale_of_a_list_does_not_matter(scores: dict[str, float], factor: float) -> None:
     plain = fuse([leg(LEXICAL, **scores)], WEIGHTS)
     scaled = fuse([leg(LEXICAL, **{name: factor * score for name, score in scores.items()})], WEIGHTS)

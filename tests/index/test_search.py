@@ -96,6 +96,15 @@ def test_the_best_hit_quotes_the_sentence_that_answers(searcher: Searcher, quest
     assert hit.href == hit.locator.href(hit.source)
 
 
+@pytest.mark.parametrize(
+    ("question", "lang", "said"), [("Is the system called?", "zh", "推理系统"), ("虚拟节点", "en", "Consistent")]
+)
+def test_ordinary_words_meet_across_languages(searcher: Searcher, question: str, lang: Lang, said: str) -> None:
+    hit = searcher.search(Query(text=question, filters=Filters(langs=(lang,))))[0]
+    assert said in hit.chunk.text
+    assert LEXICAL in {rank.list for rank in hit.ranks}
+
+
 def test_a_question_finds_the_other_language_through_the_glossary(searcher: Searcher) -> None:
     hit = searcher.search(Query(text="prefix caching", filters=Filters(langs=("zh",))))[0]
     assert hit.quote.startswith("前缀缓存")
