@@ -13,7 +13,7 @@ from fastapi.staticfiles import StaticFiles
 from api.auth import Keys
 from api.errors import SCHEMA, handle_errors
 from api.messages import ProblemDetails
-from api.middleware import LOOPBACK_NAMES, BodyLimit, SameOrigin, SecurityHeaders
+from api.middleware import LOOPBACK_NAMES, BodyLimit, HeadAsGet, SameOrigin, SecurityHeaders
 from api.routes import corrections, gaps, health, pages, search, sources, writing
 from api.service import Service
 from api.workers import Workers
@@ -49,6 +49,7 @@ def create_app(service: Service, keys: Keys, on_stop: Callable[[], None] = lambd
         app.include_router(module.router)
     app.mount("/assets", StaticFiles(directory=pages.WEB), name="assets")
     handle_errors(app)
+    app.add_middleware(HeadAsGet)
     app.add_middleware(BodyLimit)
     app.add_middleware(SameOrigin, hosts=None if keys.reader else LOOPBACK_NAMES)
     app.add_middleware(SecurityHeaders)  # outermost, so that refusals carry the headers, too

@@ -84,6 +84,23 @@ class SameOrigin:
         return None
 
 
+class HeadAsGet:
+    """Answers HEAD as GET without the body, as HTTP asks for (RFC 9110, 9.1): routes know GET alone."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        await self._app({**scope, "method": "GET"}, receive, without_body)
+
+
 class BodyLimit:
     """Reads the body before any route and refuses it past `limit` bytes, whether or not its length was declared.
 

@@ -80,6 +80,16 @@ def test_answers_are_not_kept_by_caches(client: TestClient) -> None:
     assert client.get("/v1/sources").headers["cache-control"] == "no-store"
 
 
+@pytest.mark.parametrize(
+    "path", ["/", "/healthz", "/v1/facets", "/v1/sources/paging.md", "/assets/app.css", "/nowhere"]
+)
+def test_head_is_answered_as_get_without_the_body(client: TestClient, path: str) -> None:
+    got, asked = client.get(path), client.head(path)
+    assert (asked.status_code, asked.content) == (got.status_code, b"")
+    assert asked.headers["content-type"] == got.headers["content-type"]
+    assert asked.headers["content-length"] == got.headers["content-length"]
+
+
 # --- over a real socket -----------------------------------------------------------------------------------------
 
 
