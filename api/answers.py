@@ -111,6 +111,11 @@ def _left_out(dropped: Sequence[Dropped], lang: Lang) -> Iterator[str]:
 
 
 def conversation(home: Path) -> tuple[Exchange, ...]:
+    """The turns that a question may follow on: those that were answered; nothing goes on from a refusal."""
+    return tuple(turn for turn in _turns(home) if turn.answer)
+
+
+def _turns(home: Path) -> tuple[Exchange, ...]:
     """The turns that `remember` kept for this library; none if there are none or they cannot be read."""
     from pydantic import TypeAdapter, ValidationError
 
@@ -128,7 +133,7 @@ def last_question(home: Path) -> str:
     Raises:
         BadRequest: if none was.
     """
-    if not (turns := conversation(home)):
+    if not (turns := _turns(home)):
         from kb.errors import BadRequest
 
         raise BadRequest("nothing was asked here yet", remedy="Name the question: kb rate down QUESTION")

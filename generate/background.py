@@ -42,6 +42,14 @@ class BackgroundLoop:
             thread.join()
 
 
+async def end_others() -> None:
+    """Cancel all else that runs in this loop, and wait until it has ended."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
 def _run(loop: asyncio.AbstractEventLoop) -> None:
     with asyncio.Runner(loop_factory=lambda: loop) as runner:  # its end cancels what is left, and closes the loop
         runner.get_loop().run_forever()

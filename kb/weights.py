@@ -20,6 +20,7 @@ from pathlib import Path
 
 from kb.carriers import CARRIED, E5_SMALL, USE_MULTILINGUAL, WHISPER_BASE, Carrier, Weights
 from kb.errors import KBError, MissingDependency
+from kb.files import preparing
 
 __all__ = [
     "USE_MULTILINGUAL",
@@ -98,8 +99,6 @@ def _status(weights: Weights, cache: Path) -> WeightsStatus:
 
 def prepare(weights: Weights, cache: Path, build: Callable[[Carrier, Path], None]) -> Path:
     """The folder of prepared weights below `cache`; `build` fills it where it is missing or damaged."""
-    from filelock import FileLock
-
     carrier = weights.carrier
     if carrier is None:
         raise MissingDependency(
@@ -108,17 +107,9 @@ def prepare(weights: Weights, cache: Path, build: Callable[[Carrier, Path], None
     place = _place(weights, carrier, cache)
     if _intact(place):
         return place
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with FileLock(cache / f"{place.name}.lock"):
-            if not _intact(place):
-                _build(carrier, place, build)
-    except OSError as error:
-        raise MissingDependency(
-            f"the weights of {weights.name} could not be prepared ({error})",
-            where=str(cache),
-            remedy="make room there, or name another folder with KB_CACHE",
-        ) from error
+    with preparing(f"the weights of {weights.name}", place, cache / f"{place.name}.lock"):
+        if not _intact(place):
+            _build(carrier, place, build)
     return place
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from api import answers
 from api.answers import show_answer
-from kb.types import Answer, Dropped
+from kb.types import Answer, Dropped, Refusal
 
 
 def test_what_failed_verification_is_told_by_count_and_rule_alone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,3 +28,12 @@ def test_what_failed_verification_is_told_by_count_and_rule_alone(capsys: pytest
     assert "Left out: 1 (gloss)" in told
     assert "Left out: the rest of the answer (the model's reply was cut at 512 tokens)" in told
     assert not any(word in told for word in ("9999", "8888", "secret"))
+
+
+def test_a_refused_turn_is_no_part_of_the_conversation(tmp_path: Path) -> None:
+    answered = Answer(question="What is ARC?", lang="en", text="A policy. [1]", mode="extractive", recipe="r")
+    refused = answered.model_copy(update={"question": "What does it cost?", "refused": Refusal(reason="Not there.")})
+    answers.remember(tmp_path, (), answered)
+    answers.remember(tmp_path, answers.conversation(tmp_path), refused)
+    assert [turn.question for turn in answers.conversation(tmp_path)] == ["What is ARC?"]
+    assert answers.last_question(tmp_path) == "What does it cost?"

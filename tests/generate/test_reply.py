@@ -27,6 +27,26 @@ def test_a_reply_is_read_whatever_stands_around_it(text: str) -> None:
     assert (claim.text, claim.support[0].id) == ("A.", "e1")
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"claims": [{"txt": "A"}]}', "asked for: `claims.0.text` is missing"),
+        ('{"claims": "A"}', "asked for: `claims` is not of the kind that was asked for"),
+        ('{"claims": [}', "asked for: it breaks at character 12"),
+        ("no", "asked for: no JSON in it"),
+    ],
+)
+def test_what_does_not_fit_is_told_in_our_words(text: str, says: str) -> None:
+    with pytest.raises(GenerationFailed) as failed:
+        parse(text)
+    assert failed.value.what.endswith(says)
+
+
+def test_evidence_is_named_by_its_id_alone_or_with_words_of_it() -> None:
+    (claim,) = parse('{"claims": [{"text": "A.", "support": ["e1", {"id": "e2", "quote": "a"}]}]}').claims
+    assert [(one.id, one.quote) for one in claim.support] == [("e1", ""), ("e2", "a")]
+
+
 def test_a_comma_inside_a_quote_stays() -> None:
     claim = json.dumps({"text": "A.", "support": [{"id": "e1", "quote": '{"a": 1, }'}]})
     assert parse(f'{{"claims": [{claim}]}}').claims[0].support[0].quote == '{"a": 1, }'
