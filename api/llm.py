@@ -20,7 +20,14 @@ from kb.types import Progress
 PORT = 8766
 CONTEXT_TOKENS = 8192
 REQUIREMENT = "xllamacpp==2026.10.11549"
-_SECONDS = 600  # that a call may take on a slow machine
+FOR_A_SMALL_MODEL = {
+    "KB_LLM_TIMEOUT": "600",
+    "KB_LLM_CONTEXT_TOKENS": "2048",
+    "KB_LLM_MAX_TOKENS": "400",
+    "KB_LLM_TRANSLATE_SECONDS": "0",
+    "KB_LLM_GLOSS": "false",
+}
+"""What suits a model on a CPU, which reads 30 to 60 tokens a second: little to read, and nothing that is not asked."""
 
 
 def is_installed() -> bool:
@@ -90,7 +97,8 @@ def _tell(address: str, model: PackagedModel) -> None:
     note(f"{model.title} listens. Set these where you use `kb`; Ctrl-C stops it.")
     say(f"export KB_LLM_BASE_URL={address}/v1")
     say(f"export KB_LLM_MODEL={model.name}")
-    say(f"export KB_LLM_TIMEOUT={_SECONDS}")
+    for name, value in FOR_A_SMALL_MODEL.items():
+        say(f"export {name}={value}")
 
 
 def _progress(done: int, total: int) -> Progress:

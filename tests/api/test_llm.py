@@ -71,4 +71,8 @@ def test_it_serves_on_loopback_and_prints_what_to_set(
         "export KB_LLM_BASE_URL=http://127.0.0.1:5/v1",
         "export KB_LLM_MODEL=qwen2.5-coder-1.5b-instruct",
         "export KB_LLM_TIMEOUT=600",
+        "export KB_LLM_CONTEXT_TOKENS=2048",
+        "export KB_LLM_MAX_TOKENS=400",
+        "export KB_LLM_TRANSLATE_SECONDS=0",
+        "export KB_LLM_GLOSS=false",
     ]

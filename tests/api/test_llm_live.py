@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from api.llm import CONTEXT_TOKENS, is_installed, start
+from api.llm import is_installed, start
 from generate.answer import Answerer
 from generate.endpoint import ChatModel, connect
 from generate.llm import LanguageModel, Message
@@ -27,7 +27,7 @@ def model() -> Iterator[ChatModel]:
     fetch(QWEN_CODER, settings.cache, lambda done, total: None)
     server = start(settings, port=0)
     url = f"{server.listening_address}/v1"
-    model = connect(LLMSettings(base_url=url, model=QWEN_CODER.name, timeout=600, context_tokens=CONTEXT_TOKENS))
+    model = connect(LLMSettings(base_url=url, model=QWEN_CODER.name, timeout=600, context_tokens=2048, max_tokens=400))
     yield model
     model.close()
     del server
