@@ -8,6 +8,8 @@ const KINDS = ["note", "deck", "captions", "recording"];
 let shown = null; // { mode, data, ms } or { error }
 let library = null;
 let running = null;
+let turns = []; // of the conversation: questions as they stand alone, with their answers; the latest last
+const MOST_TURNS = 8;
 
 // --- state in the address ---
 
@@ -41,8 +43,10 @@ const filters = (s) => ({
 
 // --- asking ---
 
-async function run() {
+// A question that follows on another brings the turns before it; any other begins anew.
+async function run(before = []) {
   const s = state();
+  turns = before;
   $("question").value = s.q;
   drawFilters();
   running?.abort();
@@ -54,9 +58,10 @@ async function run() {
   const started = performance.now();
   try {
     const data = s.mode === "ask"
-      ? await answer({ question: s.q, filters: filters(s) }, mine)
+      ? await answer({ question: s.q, filters: filters(s), history: before }, mine)
       : await call("/v1/search", { text: s.q, filters: filters(s), limit: 10, context: 3 }, mine.signal);
     shown = { mode: s.mode, data, ms: Math.round(performance.now() - started) };
+    if (s.mode === "ask" && mine === running && !data.refused) turns = [...before, { question: data.asked_as || data.question, answer: data.text }].slice(-MOST_TURNS);
   } catch (error) {
     if (error.name === "AbortError") return;
     shown = { error };
@@ -172,15 +177,31 @@ function drawAnswer(answer) {
   else {
     box.append(...answerText(answer));
     const versions = answer.as_of?.split(", ").map(shownVersion).join(phrase(lang, "joint"));
-    const remarks = [phrase(lang, answer.mode || "writing"), versions ? phrase(lang, "as_of", { versions }) : "",
+    const remarks = [answer.asked_as ? phrase(lang, "asked_as", { question: answer.asked_as }) : "",
+      phrase(lang, answer.mode || "writing"), versions ? phrase(lang, "as_of", { versions }) : "",
       answer.dropped?.length ? phrase(lang, "unsupported", { count: answer.dropped.length }) : ""];
     box.append(el("p", { class: "dim", text: remarks.filter(Boolean).join(" · ") }));
   }
   if (answer.mode && !answer.refused) box.append(rating(answer));
   $("answer").lang = lang === "zh" ? "zh-Hans" : "en";
   const list = el("ol", { class: "results" }, ...citations.map((c) => citationCard(c, lang)));
-  $("answer").replaceChildren(box, ...(citations.length ? [el("h2", { class: "section", text: phrase(lang, answer.refused ? "nearest" : "citations") }), list] : []));
+  $("answer").replaceChildren(box, ...(answer.mode && turns.length ? [followUp()] : []), ...(citations.length ? [el("h2", { class: "section", text: phrase(lang, answer.refused ? "nearest" : "citations") }), list] : []));
   $("status").textContent = answer.refused || !answer.mode ? "" : say("answered", citations.length);
+}
+
+// The next question of the conversation. In the address it stands without the turns before it.
+function followUp() {
+  const next = el("input", { type: "text", maxlength: "2000", placeholder: say("followUp"), "aria-label": say("followUp"), autocomplete: "off" });
+  return el("form", {
+    class: "box follow",
+    onsubmit: (event) => {
+      event.preventDefault();
+      if (!next.value.trim()) return;
+      $("question").value = next.value;
+      history.pushState(null, "", `?${fromForm("ask")}`);
+      run(turns);
+    },
+  }, next, el("button", { type: "submit", class: "secondary", text: say("ask"), "aria-label": say("followUp") }));
 }
 
 // Two buttons; the one that was pressed stays pressed, and a bad rating files the question as a gap.
@@ -250,7 +271,7 @@ $("clear").addEventListener("click", () => {
   for (const name of ["lang", "talk", "version"]) $(name).value = "";
   refilter();
 });
-addEventListener("popstate", run);
+addEventListener("popstate", () => run());
 addEventListener("scroll", hideQuote, { passive: true });
 
 document.addEventListener("keydown", (event) => {

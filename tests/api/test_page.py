@@ -105,6 +105,14 @@ class TestPage:
         page.locator(".marker").first.click()
         expect(page.locator("#citation-1 .open")).to_be_focused()
 
+    def test_a_question_can_follow_on_an_answer(self, page: Page) -> None:
+        page.get_by_role("searchbox").fill("What does --block-size set?")
+        page.keyboard.press("Control+Enter")
+        page.get_by_role("textbox", name="Ask on from here").fill("And why is it set?")
+        page.keyboard.press("Enter")
+        expect(page.locator("#answer")).to_contain_text("Understood as: ")
+        expect(page.locator("#answer")).to_contain_text("--block-size")
+
     def test_an_answer_can_be_rated(self, page: Page) -> None:
         page.get_by_role("searchbox").fill("What does --block-size set?")
         page.keyboard.press("Control+Enter")
