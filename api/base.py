@@ -218,13 +218,16 @@ class KnowledgeBase(Protocol):
 
     def articles(self) -> list[types.Article]: ...
 
-    def publish(self, slug: str, *, reviewed: bool = False, site: Path | None = None) -> list[Path]:
+    def publish(
+        self, slug: str, *, reviewed: bool = False, site: Path | None = None, anywhere: bool = True
+    ) -> list[Path]:
         """Copy a reviewed draft into a site, and give the files written, as absolute paths.
 
         Args:
             slug: the article's name.
             reviewed: vouches for the review; without it, the draft's front matter must say `curated: true`.
-            site: any folder; by default the site that the settings name, which must be there.
+            site: the folder; by default the site that the caller's settings name, which must be there.
+            anywhere: `site` may hold no site yet.
 
         Raises:
             NotFound: if there is no such draft, or no site.

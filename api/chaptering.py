@@ -71,15 +71,12 @@ def show_transcript(transcript: Transcript) -> None:
 
 
 def show_screen(screen: Screen | None, lang: Lang = "en") -> None:
-    """The page that was on the screen, and where its image is."""
+    """The page that was on the screen, and where it is."""
+    from kb.types import Page
+
     if screen is None:
         return
-    page = phrase(lang, "page", n=screen.page) + (f": {screen.title}" if screen.title else "")
+    page = phrase(lang, "page", n=screen.page) + (phrase(lang, "colon") + screen.title if screen.title else "")
     told = phrase(lang, "on_screen", page=page, share=f"{screen.confidence:.0%}")
     say(Text(visible(told), style="dim"), indent=4)
-    if screen.thumbnail:
-        say(Text(visible(screen.thumbnail), style="dim"), indent=4)
-    else:
-        from kb.types import Page
-
-        say(link(screen.href, Page(number=screen.page)), indent=4)
+    say(link(screen.href, Page(number=screen.page)), indent=4)

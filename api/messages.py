@@ -105,11 +105,13 @@ class WriteRequest(Frozen):
 class PublishRequest(Frozen):
     """`reviewed` vouches for the review; without it, the draft's front matter must say `curated: true`.
 
-    `site` is the absolute path of a folder on the machine that serves; by default the site of its settings.
+    `site` is the absolute path of a folder on the machine that serves; by default the site of its settings. `anywhere`
+    lets it be a folder that holds no site yet.
     """
 
     reviewed: bool = False
     site: str | None = None
+    anywhere: bool = True
 
 
 class ProblemDetails(Frozen):

@@ -37,7 +37,7 @@ def connect(settings: Settings) -> KnowledgeBase:
 
     running = running_service(settings.home)
     if running is not None and listens(running.url):
-        return RemoteLibrary(running.url, running.token or "")
+        return RemoteLibrary(running.url, running.token or "", settings.site.dir)
     from api.service import open_service
 
     return open_service(settings)
@@ -46,13 +46,14 @@ def connect(settings: Settings) -> KnowledgeBase:
 class RemoteLibrary:
     """`KnowledgeBase` over HTTP. Every call raises what the service raised, and `LibraryBusy` if it does not answer.
 
-    Names of sources are resolved here: a relative path means the caller's folder, not the one that the service runs in.
+    Names of sources and the site are resolved here: a relative path means the caller's folder, not the one that the
+    service runs in.
     """
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, site: Path) -> None:
         import httpx
 
-        self._url = url
+        self._url, self._site = url, site
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         self._client = httpx.Client(base_url=url, headers=headers, timeout=_TIMEOUT, trust_env=False)
 
@@ -164,10 +165,13 @@ class RemoteLibrary:
     def articles(self) -> list[types.Article]:
         return _ARTICLES.validate_json(self._call("GET", "/v1/articles"))
 
-    def publish(self, slug: str, *, reviewed: bool = False, site: Path | None = None) -> list[Path]:
+    def publish(
+        self, slug: str, *, reviewed: bool = False, site: Path | None = None, anywhere: bool = True
+    ) -> list[Path]:
         from api.messages import Published
 
-        asked = {"reviewed": reviewed, "site": site and str(site.absolute())}
+        into, may_be_new = (site or self._site).absolute(), anywhere and site is not None
+        asked = {"reviewed": reviewed, "site": str(into), "anywhere": may_be_new}
         body = self._call("POST", f"/v1/articles/{_segment(slug)}/publish", asked)
         return [Path(file) for file in Published.model_validate_json(body).files]
 

@@ -207,8 +207,10 @@ class Service:
     def articles(self) -> list[types.Article]:
         return list(self._catalog.articles())
 
-    def publish(self, slug: str, *, reviewed: bool = False, site: Path | None = None) -> list[Path]:
-        return self._talking.publish(slug, reviewed=reviewed, site=site)
+    def publish(
+        self, slug: str, *, reviewed: bool = False, site: Path | None = None, anywhere: bool = True
+    ) -> list[Path]:
+        return self._talking.publish(slug, reviewed=reviewed, site=site, anywhere=anywhere)
 
     # --- measuring --------------------------------------------------------------------------------------------------
 

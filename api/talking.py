@@ -84,15 +84,16 @@ class Talking:
         self._library.catalog.put_article(article)
         return article
 
-    def publish(self, slug: str, *, reviewed: bool, site: Path | None) -> list[Path]:
+    def publish(self, slug: str, *, reviewed: bool, site: Path | None, anywhere: bool) -> list[Path]:
         """
         Raises:
-            NotFound: if there is no such draft, or `site` is None and the folder of the settings holds no site.
+            NotFound: if there is no such draft, or no site where one must be.
         """
         from generate import publish
 
         into = (site or self._site).absolute()
-        return list(publish.publish(slug, self.articles / slug, into, reviewed=reviewed, anywhere=site is not None))
+        may_be_new = anywhere and site is not None
+        return list(publish.publish(slug, self.articles / slug, into, reviewed=reviewed, anywhere=may_be_new))
 
     @property
     def articles(self) -> Path:

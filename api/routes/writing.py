@@ -56,5 +56,7 @@ async def write_article(library: Library, work: Work, request: Request, body: Wr
 async def publish_article(library: Library, work: Work, slug: str, request: PublishRequest) -> Published:
     """Copy a reviewed draft into the site."""
     site = absolute(request.site) if request.site is not None else None
-    files = await work.run(lambda: library.publish(slug, reviewed=request.reviewed, site=site))
+    files = await work.run(
+        lambda: library.publish(slug, reviewed=request.reviewed, site=site, anywhere=request.anywhere)
+    )
     return Published(files=tuple(map(str, files)))

@@ -51,6 +51,7 @@ def test_a_chinese_question_is_answered_in_chinese_alone(capsys: pytest.CaptureF
     ours = OWN.sub("", told("zh", capsys, refused=refused))
     assert not re.search(r"[A-Za-z]{2,}", ours), ours
     assert "依据版本" in ours
+    assert "当时的画面：第 3 页：" in ours
     assert ("无法回答：" in ours) == ("最接近的依据：" in ours) == refused
 
 

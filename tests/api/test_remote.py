@@ -170,7 +170,7 @@ def test_a_record_of_a_service_that_died_is_passed_by(tmp_path: Path, monkeypatc
 
 
 def test_a_service_that_hangs_up_is_a_busy_library() -> None:
-    library = RemoteLibrary("http://127.0.0.1:9", "token")
+    library = RemoteLibrary("http://127.0.0.1:9", "token", Path("site"))
     with pytest.raises(LibraryBusy, match="does not answer"):
         library.sources()
     library.close()
@@ -234,6 +234,25 @@ def told_by(home: Path) -> list[object]:
         return [found, entries, [service.show(entry.source.id) for entry in entries]]
 
 
+def test_it_is_the_callers_site_that_is_published_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def call(_: RemoteLibrary, method: str, path: str, body: object = None) -> bytes:
+        asked.append(body)
+        return b'{"files": []}'
+
+    monkeypatch.setattr(RemoteLibrary, "_call", call)
+    monkeypatch.chdir(tmp_path)
+    library = RemoteLibrary("http://127.0.0.1:9", "token", Path("site"))
+    library.publish("slug", reviewed=True)
+    library.publish("slug", site=Path("new"))
+    library.close()
+    assert asked == [
+        {"reviewed": True, "site": str(tmp_path / "site"), "anywhere": False},
+        {"reviewed": False, "site": str(tmp_path / "new"), "anywhere": True},
+    ]
+
+
 def test_p45_a_line_ends_at_a_newline_alone() -> None:
     pieces = ['{"a": "x\u2028y\x85z"}\n{"b"'.encode(), b": 1}\n", b"{}"]
     assert list(json_lines(iter(pieces))) == ['{"a": "x\u2028y\x85z"}'.encode(), b'{"b": 1}', b"{}"]
@@ -241,7 +260,7 @@ def test_p45_a_line_ends_at_a_newline_alone() -> None:
 
 def test_httpx_trusts_no_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    library = RemoteLibrary("http://127.0.0.1:9", "token")
+    library = RemoteLibrary("http://127.0.0.1:9", "token", Path("site"))
     with pytest.raises(LibraryBusy) as caught:
         library.sources()
     assert isinstance(caught.value.__cause__, httpx.ConnectError)

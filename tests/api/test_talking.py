@@ -232,6 +232,8 @@ def test_a_folder_to_publish_to_is_named_from_the_root_over_http(service: Servic
         address = f"/v1/articles/{slug}/publish"
         wrong = client.post(address, json={"reviewed": True, "site": "new"})
         right = client.post(address, json={"reviewed": True, "site": str(tmp_path / "new")})
+        none = client.post(address, json={"reviewed": True, "site": str(tmp_path / "other"), "anywhere": False})
+    assert (none.status_code, (tmp_path / "other").exists()) == (404, False)
     assert wrong.status_code == 400
     assert right.json()["files"] == [str(tmp_path / "new" / "docs" / "en" / "posts" / f"{slug}.md")]
 
