@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from generate.llm import Abandoned
 from kb import types
 from kb.errors import BadRequest
 from kb.text import canonical
@@ -71,9 +72,16 @@ def checked_question(text: str) -> str:
 
 
 def answer_of(events: Iterable[types.AnswerEvent]) -> types.Answer:
-    """The answer that its events end in."""
-    *_, last = events
-    assert isinstance(last, types.DoneEvent)
+    """The answer that its events end in.
+
+    Raises:
+        Abandoned: if they end early, because nobody waits.
+    """
+    last = None
+    for event in events:
+        last = event
+    if not isinstance(last, types.DoneEvent):
+        raise Abandoned
     return last.answer
 
 

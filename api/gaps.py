@@ -8,12 +8,15 @@ from datetime import UTC, datetime
 
 import structlog
 
-from api.base import checked_question
+from api.base import awaited, checked_question
 from api.models import Models
+from generate.llm import Abandoned
 from index.catalog import Catalog
 from index.embed import CROSS, DENSE
 from kb.text import detect_lang
 from kb.types import Answer, Citation, Feedback, Gap, GapGroup
+
+Ask = Callable[[str, Callable[[], bool]], Answer]
 
 _log = structlog.get_logger(__name__)
 
@@ -26,10 +29,10 @@ class Gaps:
 
     Args:
         models: where one of them is cross-lingual, it sees a question and its translation as one.
-        ask: answers a question without filing it.
+        ask: answers a question without filing it, as long as somebody waits.
     """
 
-    def __init__(self, catalog: Catalog, models: Models, ask: Callable[[str], Answer]) -> None:
+    def __init__(self, catalog: Catalog, models: Models, ask: Ask) -> None:
         self._catalog = catalog
         self._list = CROSS if CROSS in models.embedders else DENSE
         self._embedder = models.embedders[self._list]
@@ -50,7 +53,7 @@ class Gaps:
         question = checked_question(feedback.question)
         self._catalog.add_rating(feedback.model_copy(update={"question": question}))
         if not feedback.good:
-            bad = _gap_of(self._ask(question))
+            bad = _gap_of(self._ask(question, awaited))  # filed even if whoever rated has gone
             self._catalog.add_gap(bad)
         elif any(gap.origin == "rated" and gap.question == question for gap in self._catalog.gaps()):
             self._catalog.close_gap(question, datetime.now(UTC))
@@ -68,11 +71,18 @@ class Gaps:
         groups = [_group_of([found[row] for row in rows]) for rows in group(vectors, _SAME[self._list])]
         return sorted(groups, key=lambda one: (-one.times, -one.asked_at.timestamp(), one.question))
 
-    def recheck(self) -> list[Gap]:
-        """Ask every refused question again, and close those that the corpus answers by now; gives these."""
+    def recheck(self, is_abandoned: Callable[[], bool]) -> list[Gap]:
+        """Ask every refused question again, and close those that the corpus answers by now; gives these.
+
+        Raises:
+            Abandoned: if `is_abandoned` says that nobody waits; what was closed until then stays so.
+        """
         closed = []
         for gap in self._catalog.gaps():
-            if gap.closed_at is None and gap.origin == "refused" and self._ask(gap.question).refused is None:
+            if is_abandoned():
+                raise Abandoned
+            is_open = gap.closed_at is None and gap.origin == "refused"
+            if is_open and self._ask(gap.question, is_abandoned).refused is None:
                 at = datetime.now(UTC)
                 self._catalog.close_gap(gap.question, at)
                 closed.append(gap.model_copy(update={"closed_at": at}))

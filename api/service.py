@@ -50,7 +50,7 @@ class Service:
         self._changes = Changes(self._opened, self._catalog, settings, models, aligner)
         self._finder = Finder(self._opened, models, aligner)
         self._talking = Talking(self._library, models, aligner, settings.site.dir)
-        self._gaps = Gaps(self._catalog, models, lambda question: self.ask(question, record=False))
+        self._gaps = Gaps(self._catalog, models, self._answered)
         self.unready: str | None = "the models are being loaded"
 
     def __enter__(self) -> Service:
@@ -176,8 +176,8 @@ class Service:
     def gaps(self, *, closed: bool = False) -> list[types.GapGroup]:
         return self._gaps.groups(closed=closed)
 
-    def recheck_gaps(self) -> list[types.Gap]:
-        return self._gaps.recheck()
+    def recheck_gaps(self, *, is_abandoned: Callable[[], bool] = awaited) -> list[types.Gap]:
+        return self._gaps.recheck(is_abandoned)
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
@@ -219,6 +219,9 @@ class Service:
         from api.line import fit
 
         return fit(self._finder, self._answerer, cases, self._models, on_progress)
+
+    def _answered(self, question: str, is_abandoned: Callable[[], bool]) -> types.Answer:
+        return answer_of(self.ask_events(question, record=False, is_abandoned=is_abandoned))
 
     # --- the parts --------------------------------------------------------------------------------------------------
 

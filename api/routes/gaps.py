@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from api.dependencies import Library, Owner, Reader, Work
 from kb.types import Feedback, Gap, GapGroup
@@ -24,6 +24,6 @@ async def gaps(library: Library, work: Work, *, closed: bool = False) -> list[Ga
 
 
 @router.post("/gaps/recheck", operation_id="recheckGaps", dependencies=[Owner])
-async def recheck(library: Library, work: Work) -> list[Gap]:
+async def recheck(library: Library, work: Work, request: Request) -> list[Gap]:
     """Ask every refused question again; gives those that are answered by now."""
-    return await work.run(library.recheck_gaps)
+    return await work.watched(lambda gone: library.recheck_gaps(is_abandoned=gone), request.is_disconnected)

@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 
 from api.models import Models
 from api.service import Service
+from generate.llm import Abandoned
 from kb.errors import BadRequest
 from kb.types import Feedback, GapGroup
 from tests.api.conftest import open_fake
@@ -56,6 +57,20 @@ def test_a_gap_closes_when_a_new_source_answers_it(lacking: Service, tmp_path: P
     lacking.remove("lunch.md")
     assert lacking.ask(LUNCH[0]).refused  # lacking again, so it is open again
     assert LUNCH[0] in {group.question for group in lacking.gaps()}
+
+
+def test_nobody_is_rechecked_for_who_has_gone(lacking: Service, tmp_path: Path) -> None:
+    """PITFALLS 40: work for a caller who left ends."""
+    note = tmp_path / "lunch.md"
+    note.write_text("# Lunch\n\nThe team had dumplings for lunch last Friday.\n", encoding="utf-8")
+    list(lacking.add([note]))
+    with pytest.raises(Abandoned):
+        lacking.recheck_gaps(is_abandoned=lambda: True)
+    assert lacking.gaps(closed=True) == []
+    looks = iter([False, True])
+    with pytest.raises(Abandoned):
+        lacking.recheck_gaps(is_abandoned=lambda: next(looks))
+    assert len(lacking.gaps(closed=True)) <= 1
 
 
 def test_a_bad_rating_is_a_gap_until_a_good_one(filled: Service) -> None:
