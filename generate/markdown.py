@@ -11,21 +11,35 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _IMAGE = re.compile(r"!(?=\[)")
 _LINK = re.compile(r"\[([^\]\n]*)\](?:\([^)\n]*\)|\[[^\]\n]*\])")
 _DEFINITION = re.compile(r"^([ \t>]*)\[(?=[^\]\n]+\]:)", re.MULTILINE)
+# Where a backslash does not do: the site's parser shows the backslash, too.
+_ENTITIES = {
+    "<": "&lt;",
+    ">": "&gt;",
+    "&": "&amp;",
+    "{": "&#123;",
+    "^": "&#94;",
+    "~": "&#126;",
+    "=": "&#61;",
+    ":": "&#58;",
+}
 _INFO = re.compile(r"[\w+#.-]{0,30}")
 
 
 def escape(text: str) -> str:
     """Plain text on one line, every character shown as it is."""
     text = _SPECIAL.sub(_shown, " ".join(text.split())).replace("://", ":&#47;&#47;")
-    return (
-        _OPENING.sub(lambda found: f"{found[1]}\\{found[2]}" if found[1] else f"\\{found[0]}", text, count=1)
-        if (_OPENING.match(text))
-        else text
-    )
+    return _OPENING.sub(_not_opening, text, count=1) if _OPENING.match(text) else text
+
+
+def _not_opening(found: re.Match[str]) -> str:
+    """What would open a list, a heading or a definition, as a character."""
+    if found[1]:
+        return f"{found[1]}\\{found[2]}"
+    return _ENTITIES.get(found[0], f"\\{found[0]}")
 
 
 def _shown(found: re.Match[str]) -> str:
-    return {"<": "&lt;", ">": "&gt;", "&": "&amp;", "{": "&#123;"}.get(found[0], f"\\{found[0]}")
+    return _ENTITIES.get(found[0], f"\\{found[0]}")
 
 
 def disarm(text: str) -> str:

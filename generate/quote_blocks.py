@@ -36,8 +36,8 @@ def blocks(quotes: Sequence[tuple[Quote, str]]) -> Iterator[str]:
             continue
         texts = [piece.text for piece in together]
         yield markdown.fence("\n".join(text.rstrip() for text in texts), info) if form == "code" else "\n\n".join(texts)
-        if notes := "".join(piece.note for piece in together):
-            yield notes
+        if notes := [piece.note for piece in together if piece.note]:
+            yield " ".join(notes)  # or the numbers of two footnotes would look like one
 
 
 def running(text: str) -> str:

@@ -92,7 +92,7 @@ def test_what_one_slide_says_stands_under_its_name_once(tmp_path: Path) -> None:
     assert paging.count("**幻灯片第 2 页**") == 1
     shown = re.sub(r"\[\^EP\w{8}\]", "[^]", paging).partition("**幻灯片第 2 页**")[2]
     assert shown.startswith(
-        "\n\n> Paging with block tables[^]\n\n```\n0 → 7\n1 → 4\n```\n\n[^][^]\n\n> 块不必连续 (识别置信度低)[^]\n\n"
+        "\n\n> Paging with block tables[^]\n\n```\n0 → 7\n1 → 4\n```\n\n[^] [^]\n\n> 块不必连续 (识别置信度低)[^]\n\n"
         "**讲者备注，第 2 页**[^]\n\n> 演示块表的查找过程。\n"
     )
 

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import html
 import re
+import string
+from pathlib import Path
 
+import markdown as python_markdown  # type: ignore[import-untyped]  # the parser of the site
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +30,18 @@ def test_escaped_text_is_shown_as_it_is_and_is_nothing_else(text: str) -> None:
     assert {token.type for token in tokens} <= {"paragraph_open", "inline", "paragraph_close"}
     assert {child.type for token in tokens for child in token.children or []} <= {"text", "text_special"}
     assert fold("".join(c.content for t in tokens for c in t.children or [])).text == fold(" ".join(text.split())).text
+
+
+@pytest.mark.parametrize("mark", string.punctuation)
+def test_the_sites_parser_shows_escaped_text_as_it_is(mark: str) -> None:
+    """Of backslashes before some marks it makes text; each is tried where it might open something, and within."""
+    settings = (Path(__file__).resolve().parents[2] / "site" / "mkdocs.yml").read_text("utf-8")
+    block = settings.partition("markdown_extensions:\n")[2].partition("\n\n")[0]
+    extensions = re.findall(r"^  ([\w.]+):", block, re.MULTILINE)
+    assert {"tables", "footnotes", "attr_list"} <= set(extensions)
+    for text in (f"{mark} 128 KiB", f"a {mark}b{mark} c", f"{mark}{mark} x", f"x {mark}", f"{mark}x{mark}"):
+        page = python_markdown.markdown(markdown.escape(text), extensions=extensions)
+        assert html.unescape(re.sub(r"<[^>]+>", "", page)) == text
 
 
 @given(HOSTILE)
