@@ -84,6 +84,8 @@ def parted(claim: Drafted) -> Iterator[Drafted]:
             continue
         held = -1
         yield claim.model_copy(update={"text": claim.text[first:end]})
+    if held >= 0:
+        yield claim.model_copy(update={"text": claim.text[held:].rstrip()})
 
 
 def dangling(checked: Checked) -> Checked:
