@@ -17,16 +17,16 @@ from ingest.alignment.turns import away, returns, turns
 from kb.text import HAN
 from kb.types import Document, Role, Segment, Shown, Time
 
-VERSION = "align/1"  # raise it when the same talk is laid otherwise
+VERSION = "align/2"  # raise it when the same talk is laid otherwise
 
 Images = Callable[[str, int], Path | None]
 """The image of a deck's page, by source id and number, where there is one."""
 
 Matrix = NDArray[np.float64]
 
-_WORDS, _MEANING = 0.8, 0.4  # what the two kinds of evidence count
+_WORDS, _MEANING = 0.45, 0.18  # what the two kinds of evidence count
 _PACE = 1.5  # nats that a whole deck's distance from an even pace costs a sentence
-_OFF, _OFF_SHARE = 0.7, 0.2  # nats for no slide: as a share of what is usual for the best slide, at most the first
+_OFF, _OFF_SHARE = 0.4, 0.25  # nats for no slide: as a share of what is usual for the best slide, at most the first
 _COLUMNS, _PAUSE = 100, 2500  # of sentences whose meaning is read together, and the milliseconds that part them
 
 
@@ -67,7 +67,7 @@ def align(
     off = min(_OFF, _OFF_SHARE * float(np.median(on.max(axis=1)))) + away(texts)
     if scenes is not None:
         on += by_picture(scenes, [_image(slide, images) for slide in slides], spans)
-    way = path.decode(path.Signs(on, off, turns(texts, spans), returns(texts)))
+    way = path.decode(path.Signs(on, off, turns(texts, spans, len(slides)), returns(texts)))
     return tuple(
         Shown(order=segment.order, deck=slides[at].deck, page=slides[at].page, confidence=round(sure, 3))
         for segment, at, sure in zip(speech, way.slides, way.confidence, strict=True)

@@ -16,9 +16,9 @@ Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
 # Prices of a step, in nats: tuned on made talks (tests/ingest/made_talks.py), see docs/alignment.md.
-_TURN, _SKIP, _BACK = 2.8, 1.0, 3.2  # to the next slide; more for a skip, and for going back
+_TURN, _SKIP, _BACK = 2.8, 0.8, 1.6  # to the next slide; more for a skip, and for going back
 _FAR, _FARTHEST = 0.05, 3.0  # more for each slide between, at most
-_LEAVE, _RETURN = 5.0, 1.5  # off the screen, and onto it
+_LEAVE, _RETURN = 5.0, 1.8  # off the screen, and onto it
 _BEFORE = 1.0  # before the first slide
 _LATE = 0.2  # for each slide that the talk does not begin with, at most `_FARTHEST`
 

@@ -30,20 +30,25 @@ _BACK = re.compile(
     r"|\b(?:earlier|previous) slide",
     re.IGNORECASE,
 )
-_CUE, _LEAVING, _RETURNING = 1.6, 3.0, 3.0  # nats
-_PAUSE = 1.0  # nats for each doubling of the usual pause, at most two
-_STEP = 3000  # milliseconds from one sentence to the next, for which the prices of the way hold
+_CUE, _LEAVING, _RETURNING = 1.9, 4.5, 2.0  # nats
+_PAUSE, _DOUBLINGS = 1.5, 2.5  # nats for each doubling of the usual pause, and how many count at most
+_SENTENCES = 10  # while a slide is shown, for which the prices of the way hold
+_SHORTEST, _LONGEST = 500, 8000  # milliseconds from one of them to the next: decks are not always shown whole
 _BREATH = 250  # milliseconds that no pause falls short of: recognisers give sentences that touch
 
 
-def turns(texts: Sequence[str], spans: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
-    """Nats by which each sentence, of `spans` in milliseconds, is more likely than usual to begin something new."""
+def turns(texts: Sequence[str], spans: Sequence[tuple[int, int]], slides: int) -> NDArray[np.float64]:
+    """Nats by which each sentence, of `spans` in milliseconds, is more likely than usual to begin something new.
+
+    The less time a talk has for each of its slides, the more often it turns.
+    """
     cues = np.array([_CUE if _CUES.match(text) else 0.0 for text in texts])
     gaps = np.array([0, *(max(0, after[0] - before[1]) for before, after in pairwise(spans))])
     usual = float(np.median(gaps)) + _BREATH
-    pauses = _PAUSE * np.clip(np.log2((gaps + _BREATH) / usual), 0.0, 2.0)
-    steps = np.diff([start for start, _ in spans], prepend=spans[0][0] - _STEP)
-    chances = np.clip(np.log(np.maximum(steps, 1) / _STEP), -0.7, 1.6)  # more happens in a longer stretch
+    pauses = _PAUSE * np.clip(np.log2((gaps + _BREATH) / usual), 0.0, _DOUBLINGS)
+    step = min(_LONGEST, max(_SHORTEST, (spans[-1][1] - spans[0][0]) / slides / _SENTENCES))
+    steps = np.diff([start for start, _ in spans], prepend=spans[0][0] - step)
+    chances = np.clip(np.log(np.maximum(steps, 1) / step), -0.7, 1.6)  # more happens in a longer stretch
     ease: NDArray[np.float64] = cues + pauses + chances
     return ease
 

@@ -25,6 +25,7 @@ class Plan:
     filler: float = 0.15  # share of sentences that say nothing
     misheard: float = 0.0  # share of words or hanzi that recognition gets wrong
     captions: bool = False  # sentences in pieces of a few words, as captions have them
+    halting: float = 0.0  # share of sentences after which the speaker pauses as long as at a turn of the page
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ PLANS = {
     "english, skipped and revisited": Plan("en", skipped=2, revisited=2),
     "badly heard": Plan("zh", misheard=0.12, filler=0.25),
     "english, badly heard": Plan("en", misheard=0.12, filler=0.25),
+    "halting": Plan("zh", halting=0.2, filler=0.25),
+    "english, halting": Plan("en", halting=0.2, filler=0.25, revisited=1),
     "captions in pieces": Plan("en", captions=True, questions=True),
     "chinese speech, english deck": Plan("zh", deck=("en",)),
     "english speech, chinese deck": Plan("en", deck=("zh",)),
@@ -72,6 +75,8 @@ def make(plan: Plan, seed: int) -> MadeTalk:
             segments.append(_segment(source, len(segments), piece, locator, Role.SPEECH))
             truth.append(page)
             at += length + chance.randint(50, 700)
+        if plan.halting and chance.random() < plan.halting:
+            at += chance.randint(0, 1500)
     deck = _deck(topics, plan)
     return MadeTalk(Document(source=source, segments=tuple(segments)), deck, tuple(truth), tuple(shown))
 
