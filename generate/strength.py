@@ -17,7 +17,7 @@ from kb.types import Hit
 Mentioned = Callable[[str], bool]
 """Whether a word stands anywhere in the corpus."""
 
-VERSION = "strength/2"
+VERSION = "strength/3"
 """Raised when a signal is measured in another way: lines that were fitted before count for nothing then."""
 
 _AMONG_FIRST = 5
