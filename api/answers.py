@@ -104,7 +104,7 @@ def _left_out(dropped: Sequence[Dropped], lang: Lang) -> Iterator[str]:
         yield phrase(lang, "left_out", count=count, rule=rule)
     for one in dropped:
         if one.where == _BROKEN_OFF:
-            yield phrase(lang, "broken_off", what=one.what, reason=one.reason)
+            yield phrase(lang, "broken_off", reason=one.reason)
 
 
 # --- the conversation -------------------------------------------------------------------------------------------
