@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from urllib.parse import unquote
 
 from eval.cases import Case, Gold
+from kb.files import path_of
 from kb.text import fold
 from kb.types import Answer, Citation, Document, Hit, Mark, Page, Segment, Source, Time
 
@@ -26,7 +26,7 @@ def folded(text: str) -> str:
 
 def stands_in(gold: Gold, source: Source) -> bool:
     """Whether the gold's file is this source."""
-    return unquote(source.uri).endswith("/" + unicodedata.normalize("NFC", gold.file))
+    return str(path_of(source.uri)).endswith("/" + unicodedata.normalize("NFC", gold.file))
 
 
 def quotes_held(case: Case, hits: Sequence[Hit], source_of: SourceOf) -> list[frozenset[int]]:

@@ -67,6 +67,8 @@ def summary(report: Report) -> Iterator[str]:
     for name, gap in report.gaps.items():
         if shown := [f"{metric} {round(gap[metric], 2) + 0.0:+.2f}" for metric in _GAP_METRICS if metric in gap]:
             yield f"{name}: {', '.join(shown)}"
+    if absent := sorted({file for result in report.cases for file in result.absent}):
+        yield f"gold files that the corpus lacks: {', '.join(absent)}"
     if unreadable := [result.case.id for result in report.cases if result.unreadable]:
         yield f"gold quotes that stand in no source as it was read: {', '.join(unreadable)}"
 

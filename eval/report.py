@@ -86,6 +86,7 @@ def why_failed(result: Result) -> str:
         return "answered, though the corpus has no answer" if scores.get("refused", 1.0) < 1 else ""
     lacking = bool(result.answer) and not result.refused and bool(result.missing)
     reasons = {
+        "the corpus lacks " + ", ".join(result.absent): bool(result.absent),
         "a quote that no reader found in its file": bool(result.unreadable),
         "not in the top ten": scores["recall@10"] < 1,
         "not every part in the top ten": scores["recall@10"] == 1 and scores.get("all@10", 1.0) < 1,

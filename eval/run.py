@@ -58,7 +58,8 @@ class Result(Frozen):
     case: Case
     scores: dict[str, float]
     retrieved: tuple[Retrieved, ...]
-    unreadable: tuple[int, ...] = ()  # numbers of the quotes that stand in no segment of the library
+    absent: tuple[str, ...] = ()  # files of the quotes that the corpus does not have
+    unreadable: tuple[int, ...] = ()  # numbers of the quotes that stand in no segment of their file
     answer: str = ""
     refused: bool = False
     missing: tuple[str, ...] = ()  # key strings that the answer lacks
@@ -94,20 +95,34 @@ def _retrieve(case: Case, subject: Subject, document: Callable[[str], Document])
     if case.answerable:
         scores |= ranking(held, gold=len(case.gold))
         scores["sources@10"] = float(len({hit.source.id for hit in hits[:10]}))
+    absent = tuple(dict.fromkeys(gold.file for gold in case.quotes if not _is_there(gold.file, document)))
     return Result(
         case=case,
         scores=scores,
         retrieved=tuple(Retrieved.of(hit, quotes) for hit, quotes in zip(hits, held, strict=True)),
-        unreadable=tuple(number for number, gold in enumerate(case.quotes) if not _is_readable(gold, document)),
+        absent=absent,
+        unreadable=tuple(
+            number
+            for number, gold in enumerate(case.quotes)
+            if gold.file not in absent and not _is_readable(gold, document)
+        ),
     )
+
+
+def _is_there(file: str, document: Callable[[str], Document]) -> bool:
+    try:
+        document(file)
+    except NotFound:
+        return False
+    except BadRequest:  # several sources end in this path
+        return True
+    return True
 
 
 def _is_readable(gold: Gold, document: Callable[[str], Document]) -> bool:
     """Whether the quote stands in the file as it was parsed; if not, no search can find it."""
     try:
         segments = document(gold.file).segments
-    except NotFound:
-        return False
     except BadRequest:  # several sources end in this path
         return True
     return judge.folded(gold.words) in judge.folded("\n".join(segment.text for segment in segments))

@@ -14,8 +14,8 @@ import unicodedata
 from collections import Counter
 from enum import Enum
 from typing import NamedTuple
-from urllib.parse import unquote
 
+from kb.files import path_of
 from kb.types import Chunk, Mark, Page, Source
 
 _ALIKE = 0.85  # of the larger one's shingles: a word or two changed
@@ -102,7 +102,7 @@ def _translates(one: Said, other: Said) -> bool:
 @functools.lru_cache(maxsize=_REMEMBERED)
 def page(uri: str) -> tuple[str, ...]:
     """The path of a source without what tells its versions, languages and formats apart."""
-    *folders, name = unquote(uri).split("/")
+    *folders, name = path_of(uri).parts
     stem = _IN_NAME.sub("", name.rpartition(".")[0] or name)
     plain = (_VERSION.sub("", folder) for folder in folders if not _LOCALE.fullmatch(folder))
     return (*(folder for folder in plain if folder), _VERSION.sub("", stem))

@@ -68,6 +68,16 @@ def test_quotes_that_no_reader_found_are_named() -> None:
     assert any("elsewhere" in line for line in render.summary(measured()))
 
 
+def test_a_file_that_the_corpus_lacks_is_no_fault_of_a_reader() -> None:
+    lost = measured((case("lost", SENTENCES[0], "租约", file="notes/gone.md"),))
+    assert lost.cases[0].absent == ("notes/gone.md",)
+    assert lost.cases[0].unreadable == ()
+    assert "the corpus lacks notes/gone.md" in report.why_failed(lost.cases[0])
+    assert "no reader found" not in report.why_failed(lost.cases[0])
+    assert "gold files that the corpus lacks: notes/gone.md" in list(render.summary(lost))
+    assert "the corpus lacks this file" in render.html(lost)
+
+
 def test_without_answers_only_search_is_measured() -> None:
     assert {"key_strings", "ask_ms"}.isdisjoint(measured(answers=False).groups["all"])
     assert "## Answers" not in render.markdown(measured(answers=False))
