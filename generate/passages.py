@@ -25,6 +25,7 @@ _LEAST = 12  # characters; a shorter line is a title or a label, not a sentence 
 _RULE_ROW = re.compile(r"[\s|:\-+=]+")
 _HEADING = re.compile(r"#{1,6}\s")
 _DIRECTIVE = re.compile(r"(?:```|~~~|:::|!!!|\?\?\?|\$\$$|-{3,}$|\*{3,}$|<!--)")
+_KEYWORDS = re.compile(r"(?:tags|keywords|categories)[ \t]*:", re.IGNORECASE)  # of front matter: no statement
 _ADMONITION = re.compile(
     r"\w+(?:[ \t]+\"[^\"\n]*\")?\s*(?:\n\s*|$)"
 )  # the kind and the title of a box: `!!! note "Why"`
@@ -177,7 +178,7 @@ def _prose(text: str, start: int, end: int) -> Iterator[tuple[int, int, Form]]:
             yield from _lines(text, left, right, "row")
             continue
         fragment = text[left:right]
-        if _HEADING.match(fragment) or _DIRECTIVE.match(fragment):
+        if any(kind.match(fragment) for kind in (_HEADING, _DIRECTIVE, _KEYWORDS)):
             continue
         if text[:left].rstrip().endswith(("!!!", "???")) and (label := _ADMONITION.match(text, left, right)):
             left = label.end()

@@ -62,6 +62,12 @@ def test_the_label_of_a_box_is_no_part_of_what_it_says() -> None:
     assert [p.quote for p in passages([hit(box)])] == ["This feature is experimental.", "It may change."]
 
 
+def test_the_keywords_of_a_note_are_no_statement() -> None:
+    assert [p.quote for p in passages([hit("tags: [PagedAttention, KV cache]\n\nBlocks stop the waste.")])] == [
+        "Blocks stop the waste."
+    ]
+
+
 def test_text_that_two_chunks_share_is_given_once() -> None:
     assert len(passages([hit("The same sentence."), hit("The same sentence.")])) == 1
 
