@@ -42,15 +42,16 @@ def remaining(
 ) -> list[Passage]:
     """Those of `quotes` that a reader of the claims would miss.
 
-    Of the best ones, as many as `things` are asked, those with a figure or a name that no claim has, and those that no
-    claim cites or says. Where no claim rests on any of these, the model speaks of something else: then the others, too.
+    Of the best ones, as many as `things` are asked, those with a figure or a name that no claim has, and of those
+    without any, the ones that no claim cites or says. Where no claim says or rests on any of the best, the model speaks
+    of something else: then the others, too.
     """
     if not claims:
         return list(quotes)
     said = "\n".join(claim.text for claim in claims)
     best, others = quotes[:things], quotes[things:]
     missed = [quote for quote in best if not _is_said(quote, said, cited)]
-    if not any(_is_cited(quote, cited) for quote in best):
+    if len(missed) == len(best) and not any(_is_cited(quote, cited) for quote in best):
         missed += [quote for quote in others if not _is_cited(quote, cited) and not _is_said(quote, said, cited)]
     return missed
 
@@ -61,11 +62,10 @@ def _is_cited(quote: Passage, cited: Sequence[Passage]) -> bool:
 
 def _is_said(quote: Passage, said: str, cited: Sequence[Passage]) -> bool:
     text = readable(quote)
-    known = folded(said).casefold()
-    if not all(supported(quantity, said) for quantity in quantities(text)):
-        return False
-    if not all(has_identifier(name, known) for name in identifiers(text)):
-        return False
+    counted, named = list(quantities(text)), list(identifiers(text))
+    if counted or named:
+        known = folded(said).casefold()
+        return all(supported(one, said) for one in counted) and all(has_identifier(one, known) for one in named)
     own = words(text)
     return _is_cited(quote, cited) or len(own & words(said)) >= _SAID * len(own)
 

@@ -32,6 +32,7 @@ _POINTS_BACK = re.compile(
     r"|这|该|此|其|它|因此|所以|从而|否则|但|而"
 )
 _FLAG = re.compile(r"`?(?<![\w-])--[A-Za-z][\w-]*`?")
+_ITEM_NUMBER = re.compile(r"[(（]?\d{1,2}[.、)）]")
 _TELLING = 8  # characters of a quote that can be looked for in other evidence
 
 
@@ -76,16 +77,9 @@ def check(claim: Drafted, evidence: Mapping[str, Passage], lang: Lang = "und") -
 
 def parted(claim: Drafted) -> Iterator[Drafted]:
     """A claim of several sentences as one claim each: every sentence needs evidence of its own."""
-    held = -1
-    for start, end in sentences(claim.text):
-        first = start if held < 0 else held
-        if not any(map(str.isalpha, claim.text[start:end])):  # the number of an item belongs to what follows it
-            held = first
-            continue
-        held = -1
-        yield claim.model_copy(update={"text": claim.text[first:end]})
-    if held >= 0:
-        yield claim.model_copy(update={"text": claim.text[held:].rstrip()})
+    parts = [claim.text[start:end] for start, end in sentences(claim.text)]
+    for part in [part for part in parts if not _ITEM_NUMBER.fullmatch(part)] or parts:
+        yield claim.model_copy(update={"text": part})
 
 
 def dangling(checked: Checked) -> Checked:
