@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from generate.passages import Passage
+from generate.polarity import reversals
 from generate.relation import anchors, keys
 from kb.text import detect_lang, sentences
 
@@ -52,7 +53,7 @@ class _Link:
 def added_reasons(claim: str, carried: Sequence[Passage]) -> Iterator[tuple[str, str]]:
     """The rule that a claim breaks by a reason or a result of its own, and a hint for whoever writes it anew."""
     for link in _links(claim):
-        if not _is_given(link, carried):
+        if not _is_given(link, carried) or _is_denied(link, carried):
             yield "added-reason", f"The evidence does not say “{link.word} {link.given.strip()[:60]}”; leave it out."
             return
 
@@ -82,6 +83,12 @@ def _is_given(link: _Link, carried: Sequence[Passage]) -> bool:
     if len(given & keys(read)) < _GIVEN * len(given):
         return False
     return is_linked or any(_joins(text, given, other) for text in _sentences(carried))
+
+
+def _is_denied(link: _Link, carried: Sequence[Passage]) -> bool:
+    """Whether the evidence denies what the claim gives as a reason: `no WGMMA` for `because of WGMMA`."""
+    quotes = "\n".join(passage.quote for passage in carried)
+    return any(rule == "lost-negation" for rule, _ in reversals(link.given, quotes))
 
 
 def _joins(text: str, given: frozenset[object], other: frozenset[object]) -> bool:

@@ -35,6 +35,11 @@ def rules(claim: str, *quotes: str) -> list[str]:
         # two facts that stand apart are no reason for each other
         ("X is off by default because prefill takes memory.", ["The flag X is off by default. Prefill takes memory."]),
         ("该功能默认关闭，因为预填充占用显存。", ["该功能默认关闭。", "预填充占用显存。"]),
+        # the evidence denies it
+        (
+            "FA2 在 H100 上只有 35-40% 的利用率，原因是 WGMMA 的异步执行。",
+            ["FA2 only gets to 35-40% (no WGMMA, no TMA)"],
+        ),
         # in the other language
         ("TP cannot shard the KV cache of MLA because it is shared across attention heads.", [MLA]),
         ("前缀缓存很慢，因为要计算哈希。", ["Prefix caching is off by default."]),
