@@ -13,7 +13,7 @@ from kb.settings import Settings
 from kb.text import stable_id
 from kb.types import Kind, Talk
 
-_READING = "reading/6"  # raise it when a reader's output changes, so that unchanged files are read again
+_READING = "reading/7"  # raise it when a reader's output changes, so that unchanged files are read again
 
 
 def recipe_of(path: Path, kind: Kind | None, talk: Talk | None, settings: Settings, transcriber: Transcriber) -> str:

@@ -17,7 +17,7 @@ Group = Sequence[Line]  # the lines of one text box or cell
 _NUMBER = re.compile(r"\W*(?:\d{1,3}|[a-zA-Z])[.:)）]?$|[•●▪◦–·■-]$")  # of a list; beside it stands no second column
 _FIGURE = re.compile(r"\W*\d[\d.,]*\s*\S{0,4}$")  # a number and its unit
 _HALF = 0.5  # of the cells of a drawn table hold text
-_FULL = 0.7  # of the cells of a table hold text
+_FULL, _FULL_SEEN = 0.7, 0.85  # of the cells of a table hold text; of one in a picture, where labels stand in rows, too
 _WIDE = 0.25  # of the width of all texts: two columns of lines this long are running text
 _ASKEW = 0.8  # heights of the text that a column may be out of line
 _LEAST = ((3, 2), (2, 4))  # rows and columns; a smaller grid is texts side by side
@@ -57,7 +57,7 @@ def with_tables(groups: Sequence[Group], air: float, width: float) -> list[Group
     boxes = [around(group).trimmed(air) for group in groups]
     for zone in _zones(groups, boxes):
         cells = [group for row in zone for group in row]
-        if _is_table(zone, width):
+        if _is_table(zone, width, _FULL_SEEN if air else _FULL):
             table = [[_flat(cell) for cell in row] for row in _by_column(zone)]
             found.append([_line(table, around(_flat(cells)))])
         else:
@@ -79,7 +79,7 @@ def _zones(groups: Sequence[Group], boxes: Sequence[Box]) -> Iterator[list[list[
         yield [[groups[i] for i in r] for r in zone]
 
 
-def _is_table(rows: list[list[Group]], width: float) -> bool:
+def _is_table(rows: list[list[Group]], width: float, full: float) -> bool:
     cells = [group for row in rows for group in row]
     boxes = [around(group) for group in cells]
     columns = columns_of(boxes, range(len(boxes)))
@@ -89,7 +89,7 @@ def _is_table(rows: list[list[Group]], width: float) -> bool:
         return False
     if len(columns) == 2 and all(median(boxes[i].width for i in column) > _WIDE * width for column in columns):
         return False
-    if len(cells) < _FULL * len(rows) * len(columns) or any(len(row) < 2 for row in rows):
+    if len(cells) < full * len(rows) * len(columns) or any(len(row) < 2 for row in rows):
         return False
     held = _by_column(rows)
     if any(_bundles([_flat(cell) for cell in row]) or sum(map(_stacked, row)) > 1 for row in held):

@@ -18,7 +18,10 @@ from pptx.slide import Slide
 from pptx.util import Inches
 
 from ingest.office.slides import read
+from ingest.pages.layout import Box
+from ingest.pages.lines import Line
 from ingest.pages.ocr import Recogniser
+from ingest.pages.picture_text import written
 from ingest.parsed import Parsed, Reading
 from kb.settings import IngestSettings, Settings
 from kb.types import Flag, Role
@@ -281,3 +284,18 @@ def test_a_broken_picture_is_said_where_it_is_all_there_is(tmp_path: Path, blind
     path = write_deck(tmp_path / "deck.pptx", both(say("Code", top=0.5), lambda slide: shown(slide, top=2, width=8)))
     rewrite(path, lambda name, content: BytesIO(content).read(60) if name.startswith("ppt/media") else content)
     assert "its file cannot be read" in read(path, READING).dropped[0].reason
+
+
+FULL = ("config TTFT TPOT", "tp1 120 9", "tp2 80 8")
+LABELS = ("step . bank", ". dog step", "dog cat end", "car run .")
+
+
+@pytest.mark.parametrize(("rows", "is_table"), [(FULL, True), (LABELS, False)])
+def test_labels_of_a_diagram_that_stand_in_rows_are_no_table(rows: tuple[str, ...], is_table: bool) -> None:
+    lines = [
+        Line(word, Box(150.0 * column, 40.0 * row, 150.0 * column + 60, 40.0 * row + 20), 20.0, confidence=0.99)
+        for row, words in enumerate(rows)
+        for column, word in enumerate(words.split())
+        if word != "."
+    ]
+    assert any(text.role is Role.TABLE for text in written(lines)) == is_table
