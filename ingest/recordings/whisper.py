@@ -13,8 +13,6 @@ from importlib.metadata import version
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ingest.parsed import Piece, Recording
 from ingest.recordings.doubt import OPENING, words_of
 from ingest.recordings.media import RATE, Samples, duration_ms
@@ -28,7 +26,7 @@ from kb.types import Dropped
 from kb.weights import whisper_folder
 
 if TYPE_CHECKING:
-    from faster_whisper import BatchedInferencePipeline, WhisperModel
+    from faster_whisper import WhisperModel
     from faster_whisper.transcribe import Segment
 
 _BATCH = 4  # windows that are heard at once, of each worker
@@ -37,7 +35,7 @@ _TAIL = 0.7  # seconds at the end of a window that are not heard once more
 _LOOPING, _LOST = 2.4, -1.0  # compression ratio above, mean log probability below which a window is heard once more
 _SILENT, _OVERLAP = 2.5, 0.3  # seconds without a word that are heard once more, and what is added at both ends
 _RUN_ON, _MARK = 40, re.compile(r"[，。？！、；,.?!;]")  # hanzi that do without a mark, and marks
-_GATES = "gates/2"  # part of the fingerprint: change it with anything that changes the text
+_GATES = "gates/3"  # part of the fingerprint: change it with anything that changes the text
 
 
 @dataclass(frozen=True)
@@ -147,14 +145,16 @@ class WhisperTranscriber:
 
     def _language(self, sound: Samples) -> tuple[str, bool]:
         """The language of some sound, and whether it is known. An unclear one is heard as Chinese or English."""
+        from ingest.recordings import trimmed
+
         model = self._model()
         if "zh" not in model.supported_languages:
             return "en", True
-        language, probability, ranked = model.detect_language(audio=sound)
+        ranked = trimmed.languages(model, sound)
+        language, probability = ranked[0]
         if probability >= _SURE:
-            return str(language), True
-        ours: dict[str, float] = {name: share for name, share in ranked if name in ("zh", "en")}
-        return max(ours, key=lambda name: ours[name]), False
+            return language, True
+        return next(name for name, _ in ranked if name in ("zh", "en")), False
 
     # --- from windows to segments ------------------------------------------------------------------------------
 
@@ -162,38 +162,23 @@ class WhisperTranscriber:
         """The windows in their order, batches of one language side by side."""
         if not windows:
             return
-        from faster_whisper import BatchedInferencePipeline
-
-        model, batches = self._model(), list(_batches(windows, self._workers))
+        self._model()  # built here, and so once
         pool = ThreadPoolExecutor(self._workers)
         try:
-            # One pipeline a batch: it keeps where the last word ended.
-            work = (pool.submit(self._batch, BatchedInferencePipeline(model), batch, hotwords) for batch in batches)
+            work = (pool.submit(self._batch, batch, hotwords) for batch in _batches(windows, self._workers))
             for heard in (each for future in list(work) for each in future.result()):
                 is_unsure = heard.is_doubtful or heard.is_unpunctuated
                 yield self._again(heard.window, () if heard.is_unpunctuated else hotwords) if is_unsure else heard
         finally:
             pool.shutdown(cancel_futures=True)  # whoever stops waits for the batch under way, not for all that follow
 
-    def _batch(
-        self, pipeline: BatchedInferencePipeline, windows: Sequence[Window], hotwords: tuple[str, ...]
-    ) -> list[_Heard]:
-        lengths = [len(window.sound) / RATE for window in windows]
-        starts = [sum(lengths[:number]) for number in range(len(lengths))]
-        segments, _ = pipeline.transcribe(
-            np.concatenate([window.sound for window in windows]),
-            clip_timestamps=[
-                {"start": start, "end": start + length} for start, length in zip(starts, lengths, strict=True)
-            ],
-            batch_size=len(windows),
-            without_timestamps=False,
-            **self._options(windows[0].regions[0].language, hotwords),
-        )
-        found = list(segments)
-        # A segment names its clip by the frame at which the clip begins, a hundred of them a second.
+    def _batch(self, windows: Sequence[Window], hotwords: tuple[str, ...]) -> list[_Heard]:
+        from ingest.recordings import trimmed
+
+        options = self._options(windows[0].regions[0].language, hotwords)
+        heard = trimmed.TrimmedPipeline(self._model()).hear([window.sound for window in windows], **options)
         return [
-            _Heard(window, tuple(each for each in found if each.seek == int(start * 100)), start)
-            for window, start in zip(windows, starts, strict=True)
+            _Heard(window, tuple(segments), start) for window, (start, segments) in zip(windows, heard, strict=True)
         ]
 
     def _again(self, window: Window, hotwords: tuple[str, ...]) -> _Heard:
@@ -228,10 +213,12 @@ class WhisperTranscriber:
 
 
 def _batches(windows: Sequence[Window], workers: int) -> Iterator[list[Window]]:
-    """Runs of windows of one language, not more than `_BATCH` and as equal as they can be."""
+    """Runs of windows of one language, not more than `_BATCH` and as equal as they can be, so many that no worker
+    waits for another."""
     for _, run in groupby(windows, key=lambda window: window.regions[0].language):
         waiting = list(run)
-        count = max(-(-len(waiting) // _BATCH), min(workers, len(waiting)))
+        rounds = -(-len(waiting) // (_BATCH * workers))
+        count = min(rounds * workers, len(waiting))
         edges = [len(waiting) * number // count for number in range(count + 1)]
         yield from (waiting[start:end] for start, end in pairwise(edges))
 
