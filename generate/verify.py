@@ -15,7 +15,7 @@ from generate.polarity import reversals
 from generate.reasons import added_reasons
 from generate.relation import is_related, speaks
 from generate.reply import Drafted, Supporting
-from kb.text import sentences
+from kb.text import HAN, sentences
 from kb.types import Finding, Lang, Severity
 
 _ID = re.compile(r"[a-z0-9]+", re.IGNORECASE)
@@ -32,7 +32,9 @@ _POINTS_BACK = re.compile(
     r"|这|该|此|其|它|因此|所以|从而|否则|但|而"
 )
 _FLAG = re.compile(r"`?(?<![\w-])--[A-Za-z][\w-]*`?")
+_WORD = re.compile(r"[A-Za-z0-9_]+")
 _ITEM_NUMBER = re.compile(r"[(（]?\d{1,2}[.、)）]")
+_MORE = 3  # times as long as its quotes with what stands above them: such a sentence says what they do not
 _TELLING = 8  # characters of a quote that can be looked for in other evidence
 
 
@@ -67,6 +69,9 @@ def check(claim: Drafted, evidence: Mapping[str, Passage], lang: Lang = "und") -
     findings += _hostile(text, carried)
     findings += [_finding(Severity.P1, rule, text, hint) for rule, hint in unborne_by(carried, text)]
     read = "\n".join(f"{passage.around}\n{passage.quote}" for passage in carried)
+    if _length(text) > _MORE * _length(read):
+        hint = "It says far more than its quotes. Say what they say, or name what says the rest."
+        findings.append(_finding(Severity.P1, "says-more", text, hint))
     turned = dict([*_turned(text, read, carried[0]), *added_reasons(text, carried)])
     findings += [_finding(Severity.P1, rule, text, hint) for rule, hint in turned.items()]
     if not speaks(text, lang):
@@ -88,6 +93,11 @@ def dangling(checked: Checked) -> Checked:
         return checked
     hint = "Name what the sentence speaks of; the one before it is left out."
     return replace(checked, findings=(*checked.findings, _finding(Severity.P1, "points-back", checked.text, hint)))
+
+
+def _length(text: str) -> int:
+    """How much a text says, alike in both languages: a word is worth two hanzi."""
+    return len(HAN.findall(text)) + 2 * len(_WORD.findall(text))
 
 
 def _finding(severity: Severity, rule: str, place: str, hint: str) -> Finding:

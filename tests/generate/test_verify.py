@@ -143,6 +143,25 @@ def test_the_number_of_an_item_is_no_sentence() -> None:
     assert [part.text for part in parted(Drafted(text="64."))] == ["64."]  # alone it is all that is said
 
 
+APC = "Set `enable_prefix_caching=True` in vLLM engine to enable APC."
+
+
+@pytest.mark.parametrize(
+    ("claim", "says_more"),
+    [
+        (
+            "在多租户共享环境里，可以设置 `enable_prefix_caching=True` 启用 APC，然后为每个租户单独创建一个独立的 vLLM 实例，"
+            "这样每个租户的实例都可以独立地使用自己的前缀缓存，互相之间不会读到对方的内容，也不需要修改任何别的配置项。",
+            True,
+        ),
+        ("在 vLLM 引擎里设置 `enable_prefix_caching=True`，就可以启用自动前缀缓存（APC）。", False),
+        ("To use APC, which is how vLLM calls its automatic prefix caching, set `enable_prefix_caching=True`.", False),
+    ],
+)
+def test_a_sentence_that_says_far_more_than_its_quote_does_not_hold(claim: str, says_more: bool) -> None:
+    assert ("says-more" in held(claim, APC)) == says_more
+
+
 # --- numbers, identifiers, versions -----------------------------------------------------------------------------
 
 
