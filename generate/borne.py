@@ -26,8 +26,8 @@ def identifiers(text: str) -> Iterator[str]:
 def unborne_by(carried: Sequence[Passage], text: str) -> Iterator[tuple[str, str]]:
     """What the cited evidence does not bear out.
 
-    Numbers and versions must stand in the quotes, with the headings and table header above them; identifiers may also
-    stand elsewhere in the cited chunk, because a claim names what its paragraph is about.
+    Numbers, versions and flags must stand in the quotes, with the headings and table header above them; other
+    identifiers may also stand elsewhere in the cited chunk, because a claim names what its paragraph is about.
     """
     quotes = "\n".join(f"{p.around}\n{p.quote}\n{p.hit.source.version or ''}" for p in carried)
     chunks = "\n".join(f"{p.hit.source.title}\n{p.hit.chunk.full_text}\n{quotes}" for p in carried)
@@ -40,6 +40,7 @@ def unborne(text: str, evidence: str, around: str) -> Iterator[tuple[str, str]]:
     versions, names = _VERSION.findall(text), list(identifiers(text))
     held = folded(evidence) if versions else ""
     known = folded(around).casefold() if names else ""
+    quoted = folded(evidence).casefold() if names else ""
     for version in versions:
         if not re.search(rf"(?<![\d.]){re.escape(version.lstrip('v'))}(?!\d)", held):
             yield "unsupported-version", f"{version} does not stand in the cited evidence."
@@ -47,7 +48,7 @@ def unborne(text: str, evidence: str, around: str) -> Iterator[tuple[str, str]]:
         if not supported(quantity, evidence):
             yield "unsupported-number", f"{quantity.written} does not stand in the cited evidence."
     for name in names:
-        if not _stands(name, text, known):
+        if not _stands(name, text, quoted if name.startswith("--") else known):
             yield "unsupported-identifier", f"{name} does not stand in the cited evidence."
 
 

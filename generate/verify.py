@@ -34,7 +34,7 @@ _POINTS_BACK = re.compile(
 _FLAG = re.compile(r"`?(?<![\w-])--[A-Za-z][\w-]*`?")
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _ITEM_NUMBER = re.compile(r"[(（]?\d{1,2}[.、)）]")
-_MORE = 3  # times as long as its quotes with what stands above them: such a sentence says what they do not
+_MORE = 2  # times as long as its quotes with what stands above them: such a sentence says what they do not
 _TELLING = 8  # characters of a quote that can be looked for in other evidence
 
 

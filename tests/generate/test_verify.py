@@ -150,7 +150,7 @@ APC = "Set `enable_prefix_caching=True` in vLLM engine to enable APC."
     ("claim", "says_more"),
     [
         (
-            "在多租户共享环境里，可以设置 `enable_prefix_caching=True` 启用 APC，然后为每个租户单独创建一个独立的 vLLM 实例，"
+            "在多租户共享环境里，设置 `enable_prefix_caching=True` 启用 APC，然后为每个租户创建一个独立的 vLLM 实例，"
             "这样每个租户的实例都可以独立地使用自己的前缀缓存，互相之间不会读到对方的内容，也不需要修改任何别的配置项。",
             True,
         ),
@@ -292,3 +292,11 @@ def test_a_sentence_that_points_back_to_one_that_was_left_out_does_not_hold() ->
     for text in ("It is 8192 tokens.", "该默认值是 8192 tokens。"):
         assert "points-back" in rules(dangling(verdict(text, DEFAULT)))
     assert dangling(verdict("The default is 8192 tokens.", DEFAULT)).holds
+
+
+def test_a_flag_must_stand_in_the_quote_itself() -> None:
+    text = "Pass `--enable-manager` to switch it on. The field manager_enabled is the opposite of disable_manager."
+    quote = Supporting(id="e1", quote="The field manager_enabled is the opposite of disable_manager.")
+    claim = Drafted(text="The field manager_enabled is the opposite of `--enable-manager`.", support=(quote,))
+    checked = check(claim, {"e1": Passage(hit(text), 0, len(text), "prose")})
+    assert "unsupported-identifier" in rules(checked)
