@@ -8,7 +8,7 @@ from api.base import checked_text
 from api.models import Models
 from index.catalog import Catalog
 from index.library import Library
-from ingest.recordings.correct import correct, standing, wording_id
+from ingest.recordings.correct import correct, replaced, standing, wording_id
 from kb.errors import BadRequest, NotFound
 from kb.files import path_of
 from kb.text import printable
@@ -28,9 +28,11 @@ def wordings(document: Document, decisions: Sequence[Decision]) -> list[Wording]
     return [*changed, *rest]
 
 
-def decided(decisions: Iterable[Decision]) -> list[Wording]:
-    """All that was decided in a library."""
-    return [_decided(each) for each in decisions]
+def decided(decisions: Sequence[Decision]) -> list[Wording]:
+    """All that was decided in a library, the latest first; what a later decision replaced says so."""
+    older = replaced(decisions)
+    made = ((_decided(each), each in older) for each in decisions)
+    return [wording.model_copy(update={"state": "replaced"}) if is_older else wording for wording, is_older in made]
 
 
 def _changed(places: Sequence[Correction], decision: Decision | None) -> Wording:

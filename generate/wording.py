@@ -72,7 +72,7 @@ _ZH = Wording(
     open="打开",
     low_confidence="识别置信度低",
     none="没有需要提醒的内容。",
-    transcript="每段开头的时间链接到录像的那一秒。文字由程序听写或取自字幕，未经改写。",
+    transcript="每段开头的时间链接到录像的那一秒。文字由程序听写或取自字幕；听错的术语已更正，其余未改写。",
 )
 _EN = Wording(
     kicker="Evidence draft",
@@ -107,7 +107,8 @@ _EN = Wording(
     open="open",
     low_confidence="low confidence",
     none="Nothing to warn of.",
-    transcript="The time before each paragraph leads to that second of the recording; the words are as heard.",
+    transcript="The time before each paragraph leads to that second of the recording. The words were "
+    "recognised by a program or are those of the captions; misheard terms are corrected, nothing else is rewritten.",
 )
 
 

@@ -259,7 +259,8 @@ class Decision(Frozen):
 
 
 class Wording(Frozen):
-    """Words that were misheard, and what became of them: `open` until a person accepts or rejects the correction.
+    """Words that were misheard, and what became of them: `open` until a person accepts or rejects the correction,
+    `replaced` when the same words were corrected otherwise later.
 
     `source_id` is the source that a decision holds for, None for the whole library or where there is no decision.
     """
@@ -268,7 +269,7 @@ class Wording(Frozen):
     heard: str
     corrected: str
     rule: Literal["glossary", "sound", "library", "source"]
-    state: Literal["open", "accepted", "rejected"]
+    state: Literal["open", "accepted", "rejected", "replaced"]
     places: tuple[Locator, ...] = ()
     source_id: str | None = None
 

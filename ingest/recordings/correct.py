@@ -73,6 +73,23 @@ def standing(decisions: Sequence[Decision], source_id: str) -> list[Decision]:
     return list(holding.values())
 
 
+def replaced(decisions: Sequence[Decision]) -> set[Decision]:
+    """Accepted corrections that a later one of the same words, for the same source or the library, stands for.
+
+    Args:
+        decisions: of a library, the latest first.
+    """
+    found: set[Decision] = set()
+    seen: set[tuple[str, str | None]] = set()
+    for each in decisions:
+        words = (_key(each.heard), each.source_id)
+        if each.accepted and words in seen:
+            found.add(each)
+        elif each.accepted:
+            seen.add(words)
+    return found
+
+
 def wording_id(heard: str, corrected: str) -> str:
     """Eight characters that name a wording on the command line."""
     return stable_id(_key(heard), corrected)[:8]

@@ -235,3 +235,23 @@ def test_what_was_rejected_for_a_source_is_listed_whatever_is_added_for_the_libr
 
 def _interrupted(*_: object, **_named: object) -> None:
     raise KeyboardInterrupt
+
+
+def test_of_two_corrections_of_the_same_words_the_later_one_holds_and_the_older_is_listed_as_replaced(
+    service: Service,
+) -> None:
+    service.correct("resources", "tokens")
+    service.correct("Resources", "blocks", "one.wav")
+    service.correct("resources", "slots")
+    assert {each.corrected: each.state for each in service.corrections()} == {
+        "slots": "accepted", "blocks": "accepted", "tokens": "replaced",
+    }  # fmt: skip
+    assert texts(service)[1] == "Each block holds sixteen blocks."  # what is decided for a source goes before
+    assert texts(service, "two.mp3")[1] == "Each block holds sixteen slots."
+
+
+def test_control_characters_are_no_part_of_a_correction(service: Service) -> None:
+    service.correct("reso\x00urces", "tok\x07ens")
+    assert texts(service)[1] == "Each block holds sixteen tokens."
+    with pytest.raises(BadRequest):
+        service.correct("\x00", "tokens")

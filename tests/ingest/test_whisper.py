@@ -354,16 +354,19 @@ def test_p53_hotwords_reach_every_window(long_talk: Path, monkeypatch: pytest.Mo
     heard = WhisperTranscriber(Settings())
     model = heard._model()
     prompts: list[list[int]] = []
+    frames: list[int] = []
     generate = type(model.model).generate
 
     def spy(self: Any, features: Any, given: list[list[int]], **options: Any) -> Any:
         prompts.extend(given)
+        frames.append(features.shape[1])
         return generate(self, features, given, **{**options, "beam_size": 1, "max_length": len(given[0]) + 2})
 
     monkeypatch.setattr(type(model.model), "generate", spy)
     list(heard.transcribe(Recording(long_talk, "en", ("PagedAttention",)), no_progress))
     expected = model.hf_tokenizer.encode(" PagedAttention", add_special_tokens=False).ids
     assert len(prompts) >= 3
+    assert min(frames) == (5 + 4) * 50  # five seconds of speech and the silence behind them, not thirty
     assert all(str(expected)[1:-1] in str(prompt) for prompt in prompts)
 
 
