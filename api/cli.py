@@ -11,9 +11,11 @@ import typer
 from api.commands import corrections, library, questions, running, writing
 from api.problems import EXIT_CODES, OK, OUTPUT_CLOSED
 from api.session import discard_output, flush_output, report, write_anything
+from api.usage import Commands
 
 app = typer.Typer(
     name="kb",
+    cls=Commands,
     help="A knowledge base over talks and notes: search, cited answers, articles.",
     epilog="Exit codes: " + "; ".join(f"**{code}** {meaning}" for code, meaning in EXIT_CODES.items()) + ".",
     no_args_is_help=True,

@@ -25,7 +25,7 @@ def show_change(change: Change) -> None:
     outcome = change.outcome.value
     if outcome == "unchanged":
         return
-    told = change.error or ""
+    told = (change.error or "").removeprefix(f"{change.path}: ")
     if outcome in ("added", "updated"):
         told = f"{change.segments} segments, {change.chunks} chunks"
         told += f", {len(change.dropped)} warnings" if change.dropped else ""

@@ -42,7 +42,8 @@ def show_hits(hits: Sequence[MarkedHit]) -> None:
         say(link(hit.href, hit.locator), indent=4)
         show_screen(screen_at(hit.screens, hit.locator))
         if hit.twins:
-            say(Text(f"and {len(hit.twins)} more source(s) that say the same", style="dim"), indent=4)
+            more = "1 more source says" if len(hit.twins) == 1 else f"{len(hit.twins)} more sources say"
+            say(Text(f"{more} the same", style="dim"), indent=4)
         say()
     if not hits:
         note("Nothing found. Try other words, or fewer filters.")
@@ -91,7 +92,11 @@ def show_document(document: Document) -> None:
     for segment in document.segments:
         flags = "".join(f" [{flag.value.replace('_', ' ')}]" for flag in sorted(segment.flags))
         flags += f" {segment.confidence:.2f}" if segment.confidence is not None else ""
-        say(Text.assemble((visible(str(segment.locator)), "cyan"), f"  {segment.role.value}{flags}"))
+        say(
+            Text.assemble(
+                (visible(place(segment.locator, title=source.title)), "cyan"), f"  {segment.role.value}{flags}"
+            )
+        )
         say(segment.text, indent=4)
         if segment.heard:
             say(Text(f"heard as: {visible(segment.heard)}", style="dim"), indent=4)
@@ -106,7 +111,11 @@ def show_dropped(title: str, dropped: Sequence[Dropped]) -> None:
 
 
 def show_warnings(entries: Sequence[SourceEntry]) -> None:
+    """What was left out of each source, and why one could not be read at all."""
     for entry in entries:
+        if entry.error:
+            say(Text(f"\n{visible(entry.source.title)}: failed", style="red"))
+            say(entry.error, indent=4)
         show_dropped(entry.source.title, entry.dropped)
 
 

@@ -112,7 +112,9 @@ class Service:
         try:
             return self._library.document(entry.source.id)
         except NotFound as error:
-            raise NotFound(entry.error or error.what, where=entry.source.title, remedy=error.remedy) from error
+            if entry.error:
+                raise NotFound(entry.error, remedy="Then add it again: kb add PATH") from error
+            raise NotFound(error.what, where=entry.source.title, remedy=error.remedy) from error
 
     def corrections(self, source: str | None = None) -> list[types.Wording]:
         from api.corrections import decided, wordings

@@ -19,7 +19,7 @@ def show_wordings(wordings: Sequence[Wording]) -> None:
     rows = ((each.id, each.heard, each.corrected, each.rule, each.state, _places(each)) for each in wordings)
     table(("id", "heard", "corrected", "rule", "state", "where"), rows)
     if not wordings:
-        note("Nothing was corrected.")
+        note("There is none. `kb show --corrections SOURCE` lists what was corrected in one source.")
 
 
 def _places(wording: Wording) -> str:
@@ -31,4 +31,4 @@ def _places(wording: Wording) -> str:
 def show_corrected(changes: Sequence[Change]) -> None:
     for change in changes:
         show_change(change)
-    note(f"{len(changes)} transcript(s) changed.")
+    note("1 transcript changed." if len(changes) == 1 else f"{len(changes)} transcripts changed.")

@@ -85,7 +85,8 @@ def load_cases(paths: Sequence[Path]) -> list[Case]:
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except OSError as error:
-            raise BadRequest(f"cannot read the cases: {error.strerror}", where=str(path)) from error
+            told = f"cannot read the cases: {error.strerror}"
+            raise BadRequest(told, where=str(path), remedy="Check the path") from error
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue

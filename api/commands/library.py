@@ -98,7 +98,9 @@ def rm(
 @commands.command(epilog="Examples: `kb ls` · `kb ls --warnings` · `kb ls --json | jq '.[].source.title'`")
 def ls(
     context: typer.Context,
-    warnings: Annotated[bool, typer.Option("--warnings", help="List what was left out, and why.")] = False,
+    warnings: Annotated[
+        bool, typer.Option("--warnings", help="List what was left out or could not be read, and why.")
+    ] = False,
     talks: Annotated[bool, typer.Option("--talks", help="List the talks instead.")] = False,
     articles: Annotated[bool, typer.Option("--articles", help="List the articles instead.")] = False,
     json: Json = False,

@@ -141,7 +141,7 @@ def test_ask_answers_and_refuses_with_a_code_of_its_own(filled_home: Kb) -> None
 
 def test_show_prints_segments_with_locators(filled_home: Kb) -> None:
     told = filled_home("show", "paging.md")
-    assert re.search(r"^M:Paged attention/Blocks#L\d+-\d+|^M:Paged%20attention/Blocks#L\d+-\d+", told.out, re.MULTILINE)
+    assert re.search(r"^Blocks › line \d+  body$", told.out, re.MULTILINE)
     assert "    A block table maps" in told.out
 
 

@@ -27,5 +27,5 @@ def test_recognised_text_is_shown_with_its_confidence(capsys: pytest.CaptureFixt
     assert Document.model_validate_json(document.model_dump_json()) == document
     show_document(document)
     lines = capsys.readouterr().out.splitlines()
-    assert "P:2  title" in lines
-    assert "P:2  code [ocr] 0.97" in lines
+    assert "page 2  title" in lines
+    assert "page 2  code [ocr] 0.97" in lines
