@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from faster_whisper import WhisperModel
     from faster_whisper.transcribe import Segment
 
-_BATCH = 4  # windows that are heard at once, of each worker
+# Windows that each worker hears at once. On a CPU, batches cost more than single windows (docs/benchmarks.md).
+_BATCH, _BATCH_ON_CPU = 4, 1
 _SURE = 0.5  # probability below which a language is not known
 _TAIL = 0.7  # seconds at the end of a window that are not heard once more
 _LOOPING, _LOST = 2.4, -1.0  # compression ratio above, mean log probability below which a window is heard once more
@@ -165,12 +166,22 @@ class WhisperTranscriber:
         self._model()  # built here, and so once
         pool = ThreadPoolExecutor(self._workers)
         try:
-            work = (pool.submit(self._batch, batch, hotwords) for batch in _batches(windows, self._workers))
+            work = (pool.submit(self._batch, batch, hotwords) for batch in self._batches(windows))
             for heard in (each for future in list(work) for each in future.result()):
                 is_unsure = heard.is_doubtful or heard.is_unpunctuated
                 yield self._again(heard.window, () if heard.is_unpunctuated else hotwords) if is_unsure else heard
         finally:
             pool.shutdown(cancel_futures=True)  # whoever stops waits for the batch under way, not for all that follow
+
+    def _batches(self, windows: Sequence[Window]) -> Iterator[list[Window]]:
+        """Runs of windows of one language, as equal as they can be, so many that no worker waits for another."""
+        at_once = _BATCH_ON_CPU if self._settings.speech.device == "cpu" else _BATCH
+        for _, run in groupby(windows, key=lambda window: window.regions[0].language):
+            waiting = list(run)
+            rounds = -(-len(waiting) // (at_once * self._workers))
+            count = min(rounds * self._workers, len(waiting))
+            edges = [len(waiting) * number // count for number in range(count + 1)]
+            yield from (waiting[start:end] for start, end in pairwise(edges))
 
     def _batch(self, windows: Sequence[Window], hotwords: tuple[str, ...]) -> list[_Heard]:
         from ingest.recordings import trimmed
@@ -210,17 +221,6 @@ class WhisperTranscriber:
             "hotwords": ", ".join(expected) or None,
             "word_timestamps": True,
         }
-
-
-def _batches(windows: Sequence[Window], workers: int) -> Iterator[list[Window]]:
-    """Runs of windows of one language, not more than `_BATCH` and as equal as they can be, so many that no worker
-    waits for another."""
-    for _, run in groupby(windows, key=lambda window: window.regions[0].language):
-        waiting = list(run)
-        rounds = -(-len(waiting) // (_BATCH * workers))
-        count = min(rounds * workers, len(waiting))
-        edges = [len(waiting) * number // count for number in range(count + 1)]
-        yield from (waiting[start:end] for start, end in pairwise(edges))
 
 
 def _in_order(heard: Sequence[_Heard]) -> tuple[list[Word], list[Dropped]]:

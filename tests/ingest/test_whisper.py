@@ -445,7 +445,6 @@ def test_who_stops_does_not_wait_for_the_batches_that_have_not_begun(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("ingest.recordings.whisper.ThreadPoolExecutor", Pool)
-    monkeypatch.setattr("ingest.recordings.whisper._BATCH", 1)
     monkeypatch.setattr(scripted, "say", say)
     with pytest.raises(KeyboardInterrupt):
         list(transcriber.transcribe(Recording(write_recording(tmp_path / "a.wav", seconds=152), "en"), interrupt))
