@@ -13,7 +13,7 @@ import typer
 from api.base import KnowledgeBase, MarkedHit
 from api.console import note, out
 from api.problems import BELOW_FLOOR, OK
-from api.progress import bar
+from api.progress import bar, reason
 from api.session import library_of, settings_of
 from eval import compare, render
 from eval import report as reports
@@ -125,7 +125,7 @@ def _sync(library: KnowledgeBase, corpus: Path) -> None:
     with bar("Adding") as show:
         for change in library.sync(corpus, show):
             if change.outcome is Outcome.FAILED:
-                note(f"{change.path}: {change.error}")
+                note(f"{change.path}: {reason(change)}")
 
 
 def fit(library: KnowledgeBase, cases: Sequence[Case]) -> None:

@@ -25,7 +25,7 @@ def show_change(change: Change) -> None:
     outcome = change.outcome.value
     if outcome == "unchanged":
         return
-    told = (change.error or "").removeprefix(f"{change.path}: ")
+    told = reason(change)
     if outcome in ("added", "updated"):
         told = f"{change.segments} segments, {change.chunks} chunks"
         told += f", {len(change.dropped)} warnings" if change.dropped else ""
@@ -35,6 +35,11 @@ def show_change(change: Change) -> None:
     path = visible(path.replace("\n", "\x00"))  # a name stays on its line
     line = Text.assemble((f"{outcome:<9}", _OUTCOME_STYLES.get(outcome, "")), f" {path}  ", (visible(told), "dim"))
     out.print(line, soft_wrap=True)
+
+
+def reason(change: Change) -> str:
+    """Why a file failed, for a line that names its path already."""
+    return (change.error or "").removeprefix(f"{change.path}: ")
 
 
 def show_total(changes: Sequence[Change]) -> None:

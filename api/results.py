@@ -114,7 +114,7 @@ def show_warnings(entries: Sequence[SourceEntry]) -> None:
     """What was left out of each source, and why one could not be read at all."""
     for entry in entries:
         if entry.error:
-            say(Text(f"\n{visible(entry.source.title)}: failed", style="red"))
+            say(Text(f"\n{visible(entry.source.title)}: {entry.status.value}", style="red"))
             say(entry.error, indent=4)
         show_dropped(entry.source.title, entry.dropped)
 

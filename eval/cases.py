@@ -20,6 +20,7 @@ _SUFFIXES = {
 
 
 _CUE = re.compile(r"^(?:\d+[ \t]*\n)?(?:\d+:)?\d\d:\d\d[.,]\d{3}[ \t]+-->.*$\n?", re.MULTILINE)
+_REMEDY = "docs/evaluation.md shows what a case holds"
 
 
 class Gold(Frozen):
@@ -93,8 +94,12 @@ def load_cases(paths: Sequence[Path]) -> list[Case]:
             where = f"{path}:{number}"
             try:
                 case = Case.model_validate(json.loads(line))
-            except (json.JSONDecodeError, ValidationError) as error:
-                raise BadRequest(f"this line is no case: {error}", where=where) from error
+            except json.JSONDecodeError as error:
+                raise BadRequest(f"this line is no case: {error}", where=where, remedy=_REMEDY) from error
+            except ValidationError as error:
+                fault = error.errors()[0]
+                told = ": ".join(("this line is no case", *map(str, fault["loc"]), fault["msg"]))
+                raise BadRequest(told, where=where, remedy=_REMEDY) from error
             if case.id in cases:
                 raise BadRequest(f"the id {case.id} comes twice", where=where, remedy="Give every case its own id")
             cases[case.id] = case

@@ -14,7 +14,7 @@ from tests.eval.subject import CASES
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "is no case"), ('{"id": "x"}', "is no case"), ("\n\n", "no cases")],
+    [("{", "is no case"), ('{"id": "x"}', "is no case: question: "), ("[]", "is no case: Input"), ("\n\n", "no cases")],
 )
 def test_bad_cases_name_file_and_line(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "cases.jsonl"
@@ -22,6 +22,8 @@ def test_bad_cases_name_file_and_line(tmp_path: Path, text: str, message: str) -
     with pytest.raises(BadRequest, match=message) as caught:
         load_cases([path])
     assert "cases.jsonl" in str(caught.value)
+    assert "pydantic" not in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_ids_come_once_over_all_files(tmp_path: Path) -> None:
