@@ -47,6 +47,10 @@ def show_total(changes: Sequence[Change]) -> None:
     note(", ".join(f"{count} {outcome}" for outcome, count in counts.items()) or "Nothing to do.")
 
 
+def show_stopped() -> None:
+    note("Stopped. What was finished is kept.")
+
+
 @contextmanager
 def bar(title: str, unit: str = "files") -> Iterator[OnProgress]:
     """A bar on stderr: units done, the share of the current one, time left. Nothing where stderr is no terminal."""
@@ -58,8 +62,9 @@ def bar(title: str, unit: str = "files") -> Iterator[OnProgress]:
         BarColumn(bar_width=24),
         TextColumn("{task.fields[files]}"),
         TimeElapsedColumn(),
-        TextColumn("left"),
+        TextColumn("elapsed,"),
         TimeRemainingColumn(),
+        TextColumn("left"),
         TextColumn("{task.fields[now]}", style="dim"),
     )
     with Bar(*columns, console=err, transient=True, disable=not err.is_terminal or err.is_dumb_terminal) as shown:

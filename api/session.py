@@ -81,11 +81,15 @@ def run_batch(
     from api import progress
 
     changes = []
-    with library_of(context, new=new) as library, progress.bar(title) as report:
-        for change in start(library, report):
-            changes.append(change)
-            if not json:
-                progress.show_change(change)
+    try:
+        with library_of(context, new=new) as library, progress.bar(title) as report:
+            for change in start(library, report):
+                changes.append(change)
+                if not json:
+                    progress.show_change(change)
+    except KeyboardInterrupt:
+        progress.show_stopped()
+        raise
     tell(changes, progress.show_total, json=json)
     if any(change.outcome == "failed" for change in changes):
         exit_with(SOME_FAILED)

@@ -229,6 +229,15 @@ def test_ctrl_c_is_clean(filled_home: Kb, monkeypatch: pytest.MonkeyPatch) -> No
     assert "Traceback" not in told.err
 
 
+def test_a_batch_that_is_stopped_says_that_its_work_is_kept(filled_home: Kb, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(services.Service, "add", interrupted)
+    told = filled_home("add", ".")
+    assert (told.code, told.out, told.err) == (130, "", "Stopped. What was finished is kept.\n")
+
+
 def test_a_fault_of_ours_leaves_no_traceback_on_the_screen(filled_home: Kb, monkeypatch: pytest.MonkeyPatch) -> None:
     def faulty(*_: object) -> None:
         raise ZeroDivisionError("by nought")

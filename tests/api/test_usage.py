@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 from api import cli, progress, results
-from kb.types import Change, Kind, Outcome, Source, SourceEntry, Status
+from kb.types import Change, Kind, Outcome, Progress, Source, SourceEntry, Status
 
 
 def said(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> str:
@@ -61,3 +63,13 @@ def test_warnings_tell_why_a_source_failed(capsys: pytest.CaptureFixture[str]) -
     source = Source(id="s", kind=Kind.DECK, uri=Path("/broken.pdf").as_uri(), sha256="", title="broken.pdf")
     results.show_warnings([SourceEntry(source=source, status=Status.FAILED, error="/broken.pdf: this is no PDF file")])
     assert capsys.readouterr().out.split("\n")[1:3] == ["broken.pdf: failed", "    /broken.pdf: this is no PDF file"]
+
+
+def test_the_bar_tells_apart_what_has_passed_and_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    screen = Console(file=io.StringIO(), force_terminal=True, width=120, color_system=None, _environ={"TERM": "xterm"})
+    monkeypatch.setattr(progress, "err", screen)
+    with progress.bar("Adding") as report:
+        report(Progress(path="/talk.mp4", stage="hearing", done=1, total=4, share=0.5))
+    assert re.search(r"1/4 files 0:00:\d\d elapsed, +\S* left hearing talk.mp4 50%", screen.file.getvalue())  # type: ignore[attr-defined]
