@@ -19,7 +19,7 @@ def show_wordings(wordings: Sequence[Wording]) -> None:
     rows = ((each.id, each.heard, each.corrected, each.rule, each.state, _places(each)) for each in wordings)
     table(("id", "heard", "corrected", "rule", "state", "where"), rows)
     if not wordings:
-        note("There is none. `kb show --corrections SOURCE` lists what was corrected in one source.")
+        note("None. `kb corrections list` lists what was decided, `kb show --corrections SOURCE` all of one source.")
 
 
 def _places(wording: Wording) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import logging
 import os
 import threading
 from collections.abc import Sequence
@@ -116,6 +117,7 @@ def load(name: str, *, threads: int, device: str, half_words: bool = False) -> S
     if threads:
         torch.set_num_threads(threads)
     transformers.utils.logging.set_verbosity_error()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # each try to reach the hub is a line otherwise
     transformers.utils.logging.disable_progress_bar()
     folder = Path(name).expanduser()
     try:
@@ -127,9 +129,9 @@ def load(name: str, *, threads: int, device: str, half_words: bool = False) -> S
         )
     except (OSError, ValueError) as error:
         raise MissingDependency(
-            f"the embedding model could not be loaded ({error})",
+            f"the embedding model could not be loaded ({' '.join(str(error).split()).rstrip('.')})",
             where=name,
-            remedy="name a sentence-transformers folder or model with KB_EMBED_MODEL, or `packaged`",
+            remedy="Name a sentence-transformers folder or model with KB_EMBED_MODEL, or `packaged`",
         ) from error
     if half_words:
         words = model[0].auto_model.get_input_embeddings()
