@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -46,6 +47,19 @@ def test_readme_names_the_commands_of_the_makefile() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     named = set(re.findall(r"\bmake ([a-z]+)", readme))
     assert {"demo", "test"} <= named <= targets
+
+
+def test_questions_of_the_documents_can_be_pasted_into_a_shell() -> None:
+    options_with_values = {"--lang", "--kind", "--home"}
+    for page in (ROOT / "README.md", ROOT / "examples" / "README.md", *(ROOT / "docs").rglob("*.md")):
+        for line in re.findall(r"^(?:\$ )?kb ((?:ask|search) .*)$", page.read_text("utf-8"), re.MULTILINE):
+            words = shlex.split(line.partition(";")[0], comments=True)[1:]
+            asked = [
+                word
+                for before, word in zip(("", *words), words, strict=False)
+                if not word.startswith("-") and before not in options_with_values
+            ]
+            assert len(asked) == 1, f"{page.name}: kb {line}"
 
 
 def test_changelog_keeps_the_form() -> None:
