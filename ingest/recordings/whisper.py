@@ -36,7 +36,7 @@ _TAIL = 0.7  # seconds at the end of a window that are not heard once more
 _LOOPING, _LOST = 2.4, -1.0  # compression ratio above, mean log probability below which a window is heard once more
 _SILENT, _OVERLAP = 2.5, 0.3  # seconds without a word that are heard once more, and what is added at both ends
 _RUN_ON, _MARK = 40, re.compile(r"[，。？！、；,.?!;]")  # hanzi that do without a mark, and marks
-_GATES = "gates/3"  # part of the fingerprint: change it with anything that changes the text
+_GATES = "gates/4"  # part of the fingerprint: change it with anything that changes the text
 
 
 @dataclass(frozen=True)
