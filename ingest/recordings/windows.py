@@ -11,8 +11,8 @@ import numpy as np
 
 from ingest.recordings.media import RATE, Samples
 
-# What Whisper hears at once, with room for the silence behind it (see `trimmed`). Shorter windows cost less and cut more
-# sentences in two: of 16 seconds, they mishear a fifth more of the sample talk.
+# What Whisper hears at once, with room for the silence behind it (see `trimmed`). Shorter windows cut more sentences in
+# two: of 16 seconds, they mishear a fifth more of the sample talk.
 _WINDOW = 26 * RATE
 _REGION = 25  # seconds of a region, without the margins of the voice detector
 
