@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from index.fusion import Fused
 from index.question import named_versions
-from index.twins import Likeness, Said, compare
+from index.twins import Likeness, Said, compare, keys
 from kb.types import Lang
 
 
@@ -27,6 +28,34 @@ class _Group:
         self.sources = {first.found.source.id: None}  # a set that keeps its order
 
 
+class _Groups:
+    """Groups in their order, and which of them a chunk may belong to: most are strangers to each other."""
+
+    def __init__(self) -> None:
+        self.found: list[_Group] = []
+        self._places: dict[_Group, int] = {}
+        self._by_key: dict[tuple[str, ...], set[_Group]] = defaultdict(set)
+        self._translations: set[_Group] = set()
+
+    def add(self, group: _Group) -> None:
+        self._places[group] = len(self.found)
+        self.found.append(group)
+        self.file(group)
+
+    def file(self, group: _Group) -> None:
+        """Find `group` by what it shows from now on, too."""
+        for key in keys(group.said):
+            self._by_key[key].add(group)
+        if group.said.original:
+            self._translations.add(group)
+
+    def near(self, said: Said) -> list[_Group]:
+        if said.original:
+            return self.found
+        near = self._translations.union(*(self._by_key.get(key, ()) for key in keys(said)))
+        return sorted(near, key=self._places.__getitem__)
+
+
 def fold(fused: Sequence[Fused], text: str, lang: Lang, limit: int) -> list[Entry]:
     """At most `limit` entries, one for chunks that say the same, where the best of them stands.
 
@@ -35,20 +64,21 @@ def fold(fused: Sequence[Fused], text: str, lang: Lang, limit: int) -> list[Entr
     versions compares them, so none of those is folded into another.
     """
     named = named_versions(text, {one.found.source.version for one in fused if one.found.source.version})
-    groups: list[_Group] = []
+    groups = _Groups()
     for one in fused:
         said = Said.of(one.found.chunk, one.found.source)
-        group = next((group for group in groups if _joins(group, one, said, named, lang)), None)
+        group = next((group for group in groups.near(said) if _joins(group, one, said, named, lang)), None)
         if group is not None:
             group.sources[one.found.source.id] = None
-        elif len(groups) < limit:  # later ones can only be twins
-            groups.append(_Group(one, said))
+            groups.file(group)
+        elif len(groups.found) < limit:  # later ones can only be twins
+            groups.add(_Group(one, said))
     return [
         Entry(
             group.shown._replace(score=group.score),
             tuple(source for source in group.sources if source != group.shown.found.source.id),
         )
-        for group in groups
+        for group in groups.found
     ]
 
 

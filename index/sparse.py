@@ -95,12 +95,18 @@ def matched_spans(text: str, query: str) -> list[tuple[int, int]]:
     """Places in `text` of the words that `query` has, too: sorted, apart from each other, for marking."""
     wanted = _said(query)
     spans: list[tuple[int, int]] = []
-    for start, end in sorted((term.start, term.end) for term in _scan(text) if term.text in wanted):
+    for start, end in sorted((term.start, term.end) for term in _scanned(text) if term.text in wanted):
         if spans and start <= spans[-1][1]:
             spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
         else:
             spans.append((start, end))
     return spans
+
+
+@functools.lru_cache(maxsize=1024)
+def _scanned(text: str) -> tuple[_Term, ...]:
+    """What is found often is marked again and again."""
+    return tuple(_scan(text))
 
 
 @functools.lru_cache(maxsize=8)

@@ -12,6 +12,7 @@ import itertools
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
@@ -58,6 +59,7 @@ class Said(NamedTuple):
     shingles: frozenset[int]
     marks: tuple[str, ...]
     original: frozenset[int]  # shingles of what it is a translation of, where a catalogue says so
+    sorted_marks: tuple[str, ...]
 
     @classmethod
     def of(cls, chunk: Chunk, source: Source) -> Said:
@@ -66,11 +68,20 @@ class Said(NamedTuple):
         headings = place.heading_path if isinstance(place, Mark) else ()
         number = place.number if isinstance(place, Page) else None
         original = _read(chunk.original, (), None)[0] if chunk.original else frozenset()
-        return cls(chunk, source, page(source.uri), *_read(chunk.text, headings, number), original)
+        shingles, marks, sorted_marks = _read(chunk.text, headings, number)
+        return cls(chunk, source, page(source.uri), shingles, marks, original, sorted_marks)
 
     def is_related(self, other: Said) -> bool:
         """Whether both are of one source, one talk or one page in several versions, languages or formats."""
         return self.page == other.page or (self.source.talk is not None and self.source.talk == other.source.talk)
+
+
+def keys(said: Said) -> Iterator[tuple[str, ...]]:
+    """What two chunks share at least one of, unless they are strangers or one is a translation that says of what."""
+    yield ("page", *said.page)
+    yield ("marks", *said.sorted_marks)
+    if said.source.talk is not None:
+        yield "talk", said.source.talk
 
 
 def compare(one: Said, other: Said) -> Likeness:
@@ -109,14 +120,18 @@ def page(uri: str) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
-def _read(text: str, headings: tuple[str, ...], number: int | None) -> tuple[frozenset[int], tuple[str, ...]]:
+def _read(
+    text: str, headings: tuple[str, ...], number: int | None
+) -> tuple[frozenset[int], tuple[str, ...], tuple[str, ...]]:
+    """Shingles and marks, in their order and sorted."""
     if number is not None:
         text = _PAGE_NUMBER.sub(lambda line: "" if int(line[1]) == number else line[0], text)
     text = unicodedata.normalize("NFKC", text)
     words = _WORD.findall(text.casefold())
     shingles = frozenset(map(hash, itertools.pairwise(words))) or frozenset(map(hash, words))
     tokens = _TOKEN.findall(" ".join((*headings, text)))
-    return shingles, tuple(mark for token in tokens if (mark := _mark(token)))
+    marks = tuple(mark for token in tokens if (mark := _mark(token)))
+    return shingles, marks, tuple(sorted(marks))
 
 
 def _mark(token: str) -> str:
@@ -129,4 +144,4 @@ def _same_marks(one: Said, other: Said) -> bool:
     if one.marks == other.marks:
         return True
     on_pages = all(isinstance(span.locator, Page) for said in (one, other) for span in said.chunk.spans)
-    return on_pages and Counter(one.marks) == Counter(other.marks)
+    return on_pages and one.sorted_marks == other.sorted_marks
