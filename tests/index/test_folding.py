@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from datetime import date
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from index.folding import Entry, fold
 from index.fusion import Fused
 from index.store import Found
-from index.twins import page
+from index.twins import Likeness, Said, compare, keys, page
 from kb.types import Chunk, Kind, Lang, Mark, Page, Source, Span
 from tests.index.corpus import chunk, source
 
@@ -52,6 +54,16 @@ def test_two_versions_of_a_page_are_one_hit_of_the_newest_at_the_place_of_the_be
     found = entries(said(OLD, TEXT.format(size=16, more="")), said(NEW, TEXT.format(size=16, more=" than smaller")))
     assert shown(found) == [(NEW.id, (OLD.id,))]
     assert found[0].shown.score == 10.0
+
+
+@given(
+    st.lists(st.sampled_from(["waste", "16", "--block-size", "not", "pool"]), min_size=1, max_size=20),
+    st.lists(st.sampled_from(["waste", "16", "--block-size", "not", "pool"]), min_size=1, max_size=20),
+    st.sampled_from([OLD, NEW, source("guide.md"), source("talk.md")]),
+)
+def test_whoever_shares_no_key_is_a_stranger(mine: list[str], theirs: list[str], other: Source) -> None:
+    one, two = Said.of(chunk(OLD, " ".join(mine)), OLD), Said.of(chunk(other, " ".join(theirs)), other)
+    assert set(keys(one)) & set(keys(two)) or compare(one, two) is Likeness.STRANGER
 
 
 @pytest.mark.parametrize("named", ["0.20.0", "v0.20.0", "v0.20"])
