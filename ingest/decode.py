@@ -79,9 +79,12 @@ def _wide(data: bytes, where: str) -> str:
 
 
 def _narrow(data: bytes, failed: int, where: str) -> str:
-    if _damaged(data):
+    kept, lost = _as_utf8(data)
+    if kept > lost:  # UTF-8 with a few bad bytes
         return "utf-8"
-    return "gb18030" if _reads_as_gb(data) else _guess(data, failed, where)
+    if _reads_as_gb(data):
+        return "gb18030"
+    return "utf-8" if kept == lost else _guess(data, failed, where)
 
 
 def _reads_as_gb(data: bytes) -> bool:
@@ -103,10 +106,13 @@ def _reads_as_gb(data: bytes) -> bool:
     return pairs > 0 and usual >= 0.85 * pairs
 
 
-def _damaged(data: bytes) -> bool:
-    """Whether this is UTF-8 with a few bad bytes, rather than another encoding."""
+def _as_utf8(data: bytes) -> tuple[int, int]:
+    """How many characters of three bytes and more UTF-8 reads in the data, and how many bytes it does not.
+
+    Usual hanzi in GB18030 can look like three bytes of UTF-8, each time behind a byte that fits nowhere.
+    """
     text = data[:_SAMPLE].decode(errors="replace")
-    return sum(character > "\u07ff" and character != "\ufffd" for character in text) >= text.count("\ufffd")
+    return sum(character > "\u07ff" and character != "\ufffd" for character in text), text.count("\ufffd")
 
 
 def _guess(data: bytes, failed: int, where: str) -> str:

@@ -107,10 +107,11 @@ class _Walk:
             self._markdown(lines, level=cell.get("level") if kind == "heading" else None)
         else:
             self._put(lines, Role.CODE if kind == "code" else Role.BODY)
-        for output in cell.get("outputs") or ():
+        outputs = cell.get("outputs")
+        for output in outputs if isinstance(outputs, list) else ():
             if isinstance(output, dict):
                 self._output(output)
-        if attached := cell.get("attachments"):
+        if isinstance(attached := cell.get("attachments"), dict) and attached:
             self.lost["attached picture", "what it shows cannot be read"] += len(attached)
 
     def _markdown(self, lines: Sequence[Line], level: object) -> None:
@@ -130,9 +131,9 @@ class _Walk:
         else:
             data = output.get("data", output)
             data = data if isinstance(data, dict) else {}
-            form = next((form for form in (*_TEXTS, "text", "latex") if data.get(form)), None)
+            form = next((form for form in (*_TEXTS, "text", "latex") if _lines(data.get(form))), None)
             pictures = [key for key in data if key.startswith(("image/", "video/", "audio/")) or key in ("png", "jpeg")]
-            if form and not (pictures and _REPR.fullmatch("".join(data[form]).strip())):
+            if form and not (pictures and _REPR.fullmatch("\n".join(line for line, _ in _lines(data[form])).strip())):
                 self._put(_lines(data[form]), Role.BODY if form == "text/markdown" else Role.CODE)
             for kind in sorted(pictures):
                 self.lost[f"{kind} output", "what it shows cannot be read"] += 1

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from api.app import create_app
 from api.auth import Keys
 from api.cli import app
+from api.corrections import checked
 from api.models import Models
 from api.service import Service
 from index.client import QdrantStore
@@ -255,3 +256,9 @@ def test_control_characters_are_no_part_of_a_correction(service: Service) -> Non
     assert texts(service)[1] == "Each block holds sixteen tokens."
     with pytest.raises(BadRequest):
         service.correct("\x00", "tokens")
+
+
+def test_words_are_kept_in_the_form_of_transcripts_without_control_characters() -> None:
+    assert checked("cafe\u0301  \x1b[31mserver", "a\x1b]0;title\x07b") == ("caf\u00e9 [31mserver", "a]0;titleb")
+    with pytest.raises(BadRequest):
+        checked("\x1b\x07", "word")

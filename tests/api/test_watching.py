@@ -38,7 +38,13 @@ class Watcher:
             "--watch",
             "--json",
         ]
-        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
+        try:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def told(self, count: int) -> dict[str, str]:
         """The next `count` changes, by name."""

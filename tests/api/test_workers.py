@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Iterable
 
 import httpx
@@ -34,19 +33,17 @@ def test_p40_health_answers_while_a_search_runs(
     monkeypatch.setattr(FakeEmbedder, "embed_query", lambda self, text: slow(text))
     app = create_app(filled, Keys(reader=None, owner="o"))
 
-    async def scene() -> float:
+    async def scene() -> None:
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             search = asyncio.create_task(client.get("/v1/search", params={"q": "blocks"}))
             await asyncio.to_thread(entered.wait, 30)
-            started = time.perf_counter()
             assert (await client.get("/healthz")).status_code == 200
-            elapsed = time.perf_counter() - started
+            assert not search.done()
             release.set()
             assert (await search).status_code == 200
-        return elapsed
 
-    assert asyncio.run(scene()) < 0.1
+    asyncio.run(scene())
 
 
 def test_beyond_its_bound_it_refuses() -> None:

@@ -131,7 +131,7 @@ def test_a_floor_that_is_none_is_named(tmp_path: Path, text: str | bytes) -> Non
 
 
 def test_tables_fit_a_terminal() -> None:
-    console = Console(width=100, record=True, force_terminal=True)
+    console = Console(width=100, record=True, force_terminal=True, _environ={})  # a dumb TERM has 80 columns
     long = case("long", SENTENCES[0], SENTENCES[1], kind="typo-or-ASR-noise")
     for table in render.tables(measured((*CASES, long))):
         console.print(table)

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ingest import decode as module
@@ -72,6 +72,7 @@ def test_any_bytes_give_text_or_a_typed_error(data: bytes) -> None:
         assert isinstance(decode(data), str)
 
 
+@example("这不")
 @given(st.text(alphabet="的一是在不了有和人这中大为上个国我以要他, .aZ9\n", min_size=1))
 def test_common_chinese_survives_gb18030(text: str) -> None:
     data = text.encode("gb18030")

@@ -126,3 +126,11 @@ def test_cells_of_odd_shapes_stop_nothing() -> None:
 def test_a_heading_is_no_deeper_than_headings_are() -> None:
     cell = {"cell_type": "heading", "level": 10**7, "source": ["Paging"]}
     assert [block.text for block in read(notebook(cell), "n.ipynb").blocks] == ["###### Paging"]
+
+
+@pytest.mark.parametrize("odd", [5, True, 1.5, "text", {"a": 1}, [5, None]])
+def test_values_of_wrong_types_stop_nothing(odd: object) -> None:
+    shaped = code("shown = 1") | {"outputs": odd, "attachments": odd}
+    figure = {"output_type": "display_data", "data": {"image/png": "aGk=", "text/plain": odd}}
+    parsed = read(notebook(shaped, code("kept = 2", figure)), "n.ipynb")
+    assert {"shown = 1", "kept = 2"} <= {block.text for block in parsed.blocks}
