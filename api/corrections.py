@@ -11,7 +11,7 @@ from index.library import Library
 from ingest.recordings.correct import correct, replaced, standing, wording_id
 from kb.errors import BadRequest, NotFound
 from kb.files import path_of
-from kb.text import canonical, printable
+from kb.text import printable
 from kb.types import Change, Correction, Decision, Document, Kind, Outcome, SourceEntry, Status, Wording
 
 _LONGEST = 80  # characters of a wording: a longer one is no mishearing
@@ -64,14 +64,11 @@ def _id(decision: Decision) -> str:
 
 
 def checked(heard: str, corrected: str) -> tuple[str, str]:
-    """Both in the form in which transcripts are stored, or they would match nothing.
-
+    """
     Raises:
         BadRequest: if this is no correction.
     """
-    heard, corrected = (
-        " ".join(canonical(checked_text(text, "the correction")).split()) for text in (heard, corrected)
-    )
+    heard, corrected = (" ".join(checked_text(text, "the correction").split()) for text in (heard, corrected))
     if not heard or not corrected or max(len(heard), len(corrected)) > _LONGEST or heard == corrected:
         raise BadRequest(
             "this is no correction", where=f"{heard} → {corrected}", remedy="Give the words as heard, then as meant"
