@@ -9,7 +9,7 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|$~^!&]")
 _OPENING = re.compile(r"(\d{1,9})([.)])(?=\s|$)|[-+:=](?=\s|[-+:=]|$)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _IMAGE = re.compile(r"!(?=\[)")
-_LINK = re.compile(r"\[([^\]\n]*)\](?:\([^)\n]*\)|\[[^\]\n]*\])")
+_LINK = re.compile(r"\[([^\[\]\n]*)\](?:\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\[\]\n]*\])")
 _DEFINITION = re.compile(r"^([ \t>]*)\[(?=[^\]\n]+\]:)", re.MULTILINE)
 # Where a backslash does not do: the site's parser shows the backslash, too.
 _ENTITIES = {
@@ -54,6 +54,7 @@ def disarm(text: str) -> str:
 def _disarmed(text: str) -> str:
     text = _LINK.sub(lambda found: found[1], _IMAGE.sub("", text))
     text = _DEFINITION.sub(r"\1\\[", text).replace("&#", "&amp;#")
+    text = text.replace("](", "]&#40;")  # of links around links, around code or over several lines
     return _TAG.sub("&lt;", text).replace("{:", "&#123;:").replace("--8<--", "&#45;-8&lt;--")
 
 

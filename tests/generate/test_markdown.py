@@ -52,6 +52,25 @@ def test_disarmed_markdown_has_no_html_no_link_and_no_image(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "[a [b](c)](https://evil.example/x)",
+        "[a [b][c]](https://evil.example/x)",
+        "[`kv`](https://evil.example/x)",
+        "[a\nb](https://evil.example/x)",
+        "[a](https://evil.example/x_(y)_z)",
+    ],
+)
+def test_p36_no_link_of_a_quote_is_left_whatever_stands_in_it(text: str) -> None:
+    assert "<a" not in RENDER.render(markdown.disarm(text))
+    assert "<a" not in python_markdown.markdown(markdown.disarm(text))
+
+
+def test_brackets_are_disarmed_in_time_that_grows_with_their_number() -> None:
+    assert markdown.disarm("[" * 100_000) == "[" * 100_000
+
+
+@pytest.mark.parametrize(
     "text", ["[x]: //a.example\n\n[x]", "> [x]: <javascript:alert(1)>\n\n[x]", "  [^1]: y\n\n[^1]"]
 )
 def test_p36_a_quote_defines_no_target(text: str) -> None:
