@@ -22,6 +22,10 @@ _ENTITIES = {
     "=": "&#61;",
     ":": "&#58;",
 }
+_CODE = re.compile(  # a fence, or a span on one line
+    r"^(?P<fence>`{3,})[^`\n]*\n(?s:.*?)\n(?P=fence)`*[ \t]*$|(?<![\\`])(?P<marks>`+)(?!`).+?(?<!`)(?P=marks)(?!`)",
+    re.MULTILINE,
+)
 _INFO = re.compile(r"[\w+#.-]{0,30}")
 
 
@@ -45,15 +49,20 @@ def _shown(found: re.Match[str]) -> str:
 def disarm(text: str) -> str:
     """Markdown of a note, with its emphasis, code and tables, but without HTML, images or links.
 
-    Fenced and inline code stays as it is. A link keeps its text.
+    Fenced code and code on one line stays as it is. A link keeps its text.
     """
-    parts = re.split(r"(`+[^`]*`+)", text)
-    return "".join(part if number % 2 else _disarmed(part) for number, part in enumerate(parts))
+    parts: list[str] = []
+    end = 0
+    for code in _CODE.finditer(text):
+        parts += [_disarmed(text[end : code.start()]), code[0]]
+        end = code.end()
+    return "".join([*parts, _disarmed(text[end:])])
 
 
 def _disarmed(text: str) -> str:
     text = _LINK.sub(lambda found: found[1], _IMAGE.sub("", text))
     text = _DEFINITION.sub(r"\1\\[", text).replace("&#", "&amp;#")
+    text = re.sub(r"\\?`", "&#96;", text)  # so that no parser finds other code than was found here
     text = text.replace("](", "]&#40;")  # of links around links, around code or over several lines
     return _TAG.sub("&lt;", text).replace("{:", "&#123;:").replace("--8<--", "&#45;-8&lt;--")
 

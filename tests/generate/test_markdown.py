@@ -59,11 +59,23 @@ def test_disarmed_markdown_has_no_html_no_link_and_no_image(text: str) -> None:
         "[`kv`](https://evil.example/x)",
         "[a\nb](https://evil.example/x)",
         "[a](https://evil.example/x_(y)_z)",
+        "\\`[a](https://evil.example/x)\\`",
+        "``[a](https://evil.example/x)`",
+        "`\n\n[a](https://evil.example/x)\n\n`",
+        "a ` b\n`[a](https://evil.example/x)` c `",
+        "- ` a\n- [a](https://evil.example/x) `",
     ],
 )
 def test_p36_no_link_of_a_quote_is_left_whatever_stands_in_it(text: str) -> None:
     assert "<a" not in RENDER.render(markdown.disarm(text))
     assert "<a" not in python_markdown.markdown(markdown.disarm(text))
+
+
+def test_code_stays_as_it_is_and_a_lone_mark_of_code_is_shown() -> None:
+    code = "`a[0](x)` and ``b`c``\n\n```python\nkernel[grid](x)\n\n<b>\n```"
+    assert markdown.disarm(code) == code
+    assert shown(markdown.disarm("a ` b")) == "a ` b"
+    assert "<img" not in RENDER.render(markdown.disarm("\\`<img src=x>\\`"))
 
 
 def test_brackets_are_disarmed_in_time_that_grows_with_their_number() -> None:
