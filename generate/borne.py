@@ -29,7 +29,7 @@ def unborne_by(carried: Sequence[Passage], text: str) -> Iterator[tuple[str, str
     Numbers, versions and flags must stand in the quotes, with the headings and table header above them; other
     identifiers may also stand elsewhere in the cited chunk, because a claim names what its paragraph is about.
     """
-    quotes = "\n".join(f"{p.around}\n{p.quote}\n{p.hit.source.version or ''}" for p in carried)
+    quotes = "\n".join(f"{p.in_context}\n{p.hit.source.version or ''}" for p in carried)
     chunks = "\n".join(f"{p.hit.source.title}\n{p.hit.chunk.full_text}\n{quotes}" for p in carried)
     return unborne(text, quotes, chunks)
 

@@ -122,7 +122,7 @@ def _beside(scored: Sequence[Scored]) -> list[Scored]:
 
 def _holding(slot: Slot, scored: Sequence[Scored]) -> list[Scored]:
     """Two values often stand in two rows: a passage that holds both, or one of them beside the other, is lifted."""
-    texts = [_shown(one) for one in scored]
+    texts = [one.passage.under_header for one in scored]
     lifted = list(scored)
     for at, one in enumerate(scored):
         if slot.fills(texts[at]):
@@ -135,7 +135,3 @@ def _holding(slot: Slot, scored: Sequence[Scored]) -> list[Scored]:
 
 def _is_beside(one: Scored, other: Scored) -> bool:
     return one.passage.hit.chunk.id == other.passage.hit.chunk.id
-
-
-def _shown(one: Scored) -> str:
-    return f"{one.passage.header}\n{one.passage.quote}"

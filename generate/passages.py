@@ -26,9 +26,8 @@ _RULE_ROW = re.compile(r"[\s|:\-+=]+")
 _HEADING = re.compile(r"#{1,6}\s")
 _DIRECTIVE = re.compile(r"(?:```|~~~|:::|!!!|\?\?\?|\$\$$|-{3,}$|\*{3,}$|<!--)")
 _KEYWORDS = re.compile(r"(?:tags|keywords|categories)[ \t]*:", re.IGNORECASE)  # of front matter: no statement
-_ADMONITION = re.compile(
-    r"\w+(?:[ \t]+\"[^\"\n]*\")?\s*(?:\n\s*|$)"
-)  # the kind and the title of a box: `!!! note "Why"`
+# The kind and the title of a box: `!!! note "Why"`.
+_ADMONITION = re.compile(r"\w+(?:[ \t]+\"[^\"\n]*\")?\s*(?:\n\s*|$)")
 _SPEECH_COLUMNS = 60  # a caption shorter than this is joined with the next one until a sentence ends
 _SENTENCE_END = re.compile(r"[。！？.!?…][”’\"')）】]*$")
 
@@ -50,6 +49,14 @@ class Passage:
     @cached_property
     def quote(self) -> str:
         return self.hit.chunk.text[self.start : self.end]
+
+    @cached_property
+    def under_header(self) -> str:
+        return f"{self.header}\n{self.quote}"
+
+    @cached_property
+    def in_context(self) -> str:
+        return f"{self.around}\n{self.quote}"
 
     @cached_property
     def locator(self) -> Locator:

@@ -70,7 +70,7 @@ def _links(claim: str) -> Iterator[_Link]:
 
 
 def _is_given(link: _Link, carried: Sequence[Passage]) -> bool:
-    read = "\n".join(f"{passage.around}\n{passage.quote}" for passage in carried)
+    read = "\n".join(passage.in_context for passage in carried)
     is_foreign = detect_lang(link.given) not in (detect_lang(read), "und")
     if is_foreign and _GIVES.search(read):
         return True  # it gives a reason; which one cannot be read by words

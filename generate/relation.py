@@ -22,7 +22,7 @@ _LATIN = re.compile(r"[a-z][a-z0-9_+-]+")
 
 def is_related(claim: str, passage: Passage) -> bool:
     """Whether they share words; in two languages: a name, a number or a term of the glossary, if the claim has any."""
-    quote = f"{passage.hit.source.title}\n{passage.around}\n{passage.quote}"
+    quote = f"{passage.hit.source.title}\n{passage.in_context}"
     words = content_terms(claim)
     if detect_lang(claim) == detect_lang(passage.quote):
         return not words or len(words & content_terms(quote)) >= max(1, _LEAST * len(words))

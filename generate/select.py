@@ -88,11 +88,11 @@ def _names_enough(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bo
 
 def _worth_adding(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bool:
     if slot := change(reading.question):
-        shown = [_shown(other) for other in chosen]
+        shown = [other.passage.under_header for other in chosen]
         if slot.filled_by(shown):
             named = reading.coverage(frozenset().union(*(other.near for other in chosen)))
-            return slot.fills(_shown(one)) and reading.coverage(one.near) >= named
-        if slot.filled_by([*shown, _shown(one)]):
+            return slot.fills(one.passage.under_header) and reading.coverage(one.near) >= named
+        if slot.filled_by([*shown, one.passage.under_header]):
             return True
     if not _names_enough(one, chosen, reading):
         return False
@@ -106,10 +106,6 @@ def _worth_adding(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bo
     is_elsewhere = all(one.passage.hit.source.id != other.passage.hit.source.id for other in chosen)
     enough = _ENOUGH if is_new and not is_elsewhere else _ENOUGH_OTHERWISE
     return one.score + min(adds, _NEW) >= enough * max(other.score for other in chosen)
-
-
-def _shown(one: Scored) -> str:
-    return f"{one.passage.header}\n{one.passage.quote}"
 
 
 def _brings_figure(one: Scored, chosen: Sequence[Scored], reading: Reading) -> bool:

@@ -69,7 +69,7 @@ def measure(reading: Reading, chosen: Sequence[Scored], mentioned: Mentioned) ->
     probed = sorted(doubtful, key=lambda concept: -weight[concept])[:_PROBES]
     absent = [concept for concept in probed if not _is_mentioned(concept, mentioned)]
     wanted = slots(question)
-    quoted = [_shown(one) for one in chosen]
+    quoted = [one.passage.in_context for one in chosen]
     unfilled = [slot for slot in wanted if not slot.filled_by(quoted)]
     texts = "\n".join(hit.chunk.full_text for hit in hits)
     return Strength(
@@ -89,10 +89,6 @@ def measure(reading: Reading, chosen: Sequence[Scored], mentioned: Mentioned) ->
         missing_flags=tuple(flag for flag in question.flags if not _spells(flag, texts)),
         missing_versions=tuple(one for one in question.versions_meant if not _is_of(one, hits, texts)),
     )
-
-
-def _shown(one: Scored) -> str:
-    return f"{one.passage.around}\n{one.passage.quote}"
 
 
 def _lacking(reading: Reading, wanted: Sequence[Slot]) -> float:
@@ -139,7 +135,7 @@ def _windows(scored: Sequence[Scored]) -> Iterator[_Window]:
     for one in sorted(scored, key=lambda one: one.passage.start):
         lines[one.passage.hit.chunk.id].append(one)
     for line in lines.values():
-        texts = [f"{one.passage.header}\n{one.passage.quote}" for one in line]
+        texts = [one.passage.under_header for one in line]
         for at in range(len(line)):
             around = slice(max(0, at - 1), at + 2)
             yield _Window(texts[at], texts[around], frozenset().union(*(one.near for one in line[around])))

@@ -68,7 +68,7 @@ def check(claim: Drafted, evidence: Mapping[str, Passage], lang: Lang = "und") -
         return Checked(text, None, tuple(findings))
     findings += _hostile(text, carried)
     findings += [_finding(Severity.P1, rule, text, hint) for rule, hint in unborne_by(carried, text)]
-    read = "\n".join(f"{passage.around}\n{passage.quote}" for passage in carried)
+    read = "\n".join(passage.in_context for passage in carried)
     if _length(text) > _MORE * _length(read):
         hint = "It says far more than its quotes. Say what they say, or name what says the rest."
         findings.append(_finding(Severity.P1, "says-more", text, hint))

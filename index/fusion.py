@@ -30,11 +30,11 @@ class FusionWeights:
 
     `lexical` is what the best lexical match counts, `dense` by list name what one standard deviation counts.
     `translated` is what a word that the glossary adds counts against 1 of a word of the question, `alike` what an
-    ordinary word of the other language does. `beside` is the share
-    of its score that a candidate lends to the candidates just before and after it in their source: a passage between
-    two that fit is likely to fit. `depth` is how many candidates each list gives in each language. `guarded`
-    weights are lowered question by question, where the candidates speak against a list (`index.trust`), and measure a
-    dense list without its first three: what a strong embedder is sure of stands out by far more than its usual spread.
+    ordinary word of the other language does. `beside` is the share of its score that a candidate lends to those just
+    before and after it in their source: a passage between two that fit is likely to fit. `depth` is how many candidates
+    each list gives in each language. `guarded` weights are lowered question by question, where the candidates speak
+    against a list (`index.trust`), and measure a dense list without its first three: what a strong embedder is sure of
+    stands out by far more than its usual spread.
     """
 
     lexical: float
