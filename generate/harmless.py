@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -106,10 +107,18 @@ def _without_code(body: str) -> tuple[str, list[str]]:
             indent, mark = fence[1], fence[2]
             lines.append("")
         else:
-            lines.append(_CODE_SPAN.sub("", line))
+            lines.append(line)
     if mark:
         problems.append("a code fence is never closed")
-    return "\n".join(lines), problems
+    # A fence, blanked, parts paragraphs as a blank line does.
+    parts = (_without_spans(list(part)) for _, part in groupby(lines, lambda line: bool(line.strip())))
+    return "\n".join(chain.from_iterable(parts)), problems
+
+
+def _without_spans(paragraph: list[str]) -> list[str]:
+    """Where a backtick is left over, parsers pair them differently, also over lines: then nothing counts as code."""
+    plain = [_CODE_SPAN.sub("", line) for line in paragraph]
+    return paragraph if any("`" in line for line in plain) else plain
 
 
 def _is_bad(target: str) -> bool:
