@@ -57,7 +57,7 @@ def remaining(
 
 
 def _is_cited(quote: Passage, cited: Sequence[Passage]) -> bool:
-    return any(_overlap(quote, one) for one in cited)
+    return any(map(quote.overlaps, cited))
 
 
 def _is_said(quote: Passage, said: str, cited: Sequence[Passage]) -> bool:
@@ -68,7 +68,3 @@ def _is_said(quote: Passage, said: str, cited: Sequence[Passage]) -> bool:
         return all(supported(one, said) for one in counted) and all(has_identifier(one, known) for one in named)
     own = words(text)
     return _is_cited(quote, cited) or len(own & words(said)) >= _SAID * len(own)
-
-
-def _overlap(one: Passage, other: Passage) -> bool:
-    return one.hit.chunk.id == other.hit.chunk.id and one.start < other.end and other.start < one.end

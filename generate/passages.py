@@ -72,6 +72,9 @@ class Passage:
         """The passages of its whole chunk."""
         return tuple(passages([self.hit]))
 
+    def overlaps(self, other: Passage) -> bool:
+        return self.hit.chunk.id == other.hit.chunk.id and self.start < other.end and other.start < self.end
+
     def evidence(self) -> Evidence:
         chunk = self.hit.chunk
         return Evidence(
@@ -94,16 +97,12 @@ def passages(hits: Sequence[Hit]) -> list[Passage]:
     seen: set[tuple[str, str]] = set()
     found = []
     for hit in hits:
-        for passage in _of_hit(hit):
+        for passage in (Passage(hit, *piece) for piece in _pieces(hit.chunk)):
             key = (hit.source.id, " ".join(passage.quote.split()))
             if key not in seen:
                 seen.add(key)
                 found.append(passage)
     return found
-
-
-def _of_hit(hit: Hit) -> Iterator[Passage]:
-    return (Passage(hit, *piece) for piece in _pieces(hit.chunk))
 
 
 @lru_cache(maxsize=2048)

@@ -194,7 +194,7 @@ def _span(passage: Passage) -> Span | None:
 def _says_same(one: Scored, other: Scored) -> bool:
     """Whether two quotes share text or say the same in nearly the same words, figures included."""
     left, right = one.passage, other.passage
-    if left.hit.chunk.id == right.hit.chunk.id and left.start < right.end and right.start < left.end:
+    if left.overlaps(right):
         return True
     words, others = _bigrams(left.quote), _bigrams(right.quote)
     same = _SAME_SLIDE if _is_same_slide(left, right) else _SAME
